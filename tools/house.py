@@ -227,20 +227,41 @@ def ghost_parameters(sources):
     return ghosts
 
 
+def names_used(tree):
+    """Names that code reads or imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name.split(".")[-1]
+
+
+def words_of_texts(tree):
+    """Words of the texts in code: lazy tables list names in one text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from node.value.split()
+
+
+def names_in_tests():
+    """Names that tests and benchmarks use."""
+    paths = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    trees = [ast.parse(path.read_text("utf-8")) for path in paths]
+    return {name for tree in trees for name in names_used(tree)}
+
+
 def unmarked_details(sources):
-    """Functions of a module that only their own file uses, without an underscore."""
+    """Functions that only their own file uses, without an underscore.
+
+    What a test or a benchmark calls, or shows its use in an example, is a part.
+    """
     users = defaultdict(set)
     for path, (_, tree) in sources.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                users[node.id].add(path)
-            elif isinstance(node, ast.Attribute):
-                users[node.attr].add(path)
-            elif isinstance(node, ast.alias):
-                users[node.name.split(".")[-1]].add(path)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                for word in node.value.split():  # lazy tables list names in one text
-                    users[word].add(path)
+        for name in (*names_used(tree), *words_of_texts(tree)):
+            users[name].add(path)
+    tested = names_in_tests()
     details = []
     total = 0
     for path, (_, tree) in sources.items():
@@ -248,7 +269,9 @@ def unmarked_details(sources):
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("__"):
                 continue
             total += 1
-            if not node.name.startswith("_") and users[node.name] <= {path}:
+            is_part = node.name in tested or ">>>" in (ast.get_docstring(node) or "")
+            is_marked = node.name.startswith("_")
+            if not is_marked and not is_part and users[node.name] <= {path}:
                 details.append(f"{path}:{node.lineno} {node.name}")
     return details, total
 

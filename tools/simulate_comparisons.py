@@ -39,7 +39,7 @@ from pansophy.compare.evaluation.conformal import interval_quantile
 from pansophy.compare.evaluation.paired_tests import CrossValidationDesign
 from pansophy.compare.evaluation.racing import (
     ALPHA,
-    filled,
+    fill_unrun_repeats,
     loss_reach,
     stopping_p_value,
 )
@@ -589,7 +589,9 @@ def race_filled(losses, runs) -> np.ndarray:
     finished = [m for m, r in enumerate(runs) if r == R]
     best = min(finished, key=lambda m: losses[:, :, m].mean())
     columns = [
-        filled(losses[:r, :, m], losses[:, :, best]) if r < R else losses[:, :, m]
+        fill_unrun_repeats(losses[:r, :, m], losses[:, :, best])
+        if r < R
+        else losses[:, :, m]
         for m, r in enumerate(runs)
     ]
     return np.stack(columns, axis=-1)

@@ -40,10 +40,10 @@ def __getattr__(name):
 
         if name in sklearn.__all__:
             return getattr(sklearn, name)
-    raise AttributeError(missing_name_text(name), name=name, obj=sys.modules[__name__])
+    raise AttributeError(_missing_name_text(name), name=name, obj=sys.modules[__name__])
 
 
-def missing_name_text(name) -> str:
+def _missing_name_text(name) -> str:
     """What to say of a name that is not here: where it is, if that is known."""
     text = f"module {__name__!r} has no attribute {name!r}"
     if name.startswith("_"):
@@ -61,5 +61,13 @@ def __dir__():
 
     modules = {m.name for m in pkgutil.iter_modules(__path__)}
     public = {name for name in modules if not name.startswith("_")}
-    own = {"Ragged", "forecast", "save", "load", "from_sklearn", "to_onnx", "to_script"}
-    return sorted({*own, *public, *sklearn.__all__})
+    own_names = {
+        "Ragged",
+        "forecast",
+        "save",
+        "load",
+        "from_sklearn",
+        "to_onnx",
+        "to_script",
+    }
+    return sorted({*own_names, *public, *sklearn.__all__})

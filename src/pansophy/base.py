@@ -54,7 +54,7 @@ from .core.arrays.labels import plain_numbers, refuse_missing
 from .core.arrays.rows import DatasetRows, is_arrow_table, is_dataset
 from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadable_error
 from .core.arrays.weighted import check_sample_weight
-from .core.drivers.iterate import Result, best_of
+from .core.drivers.iterate import Result, StopReason, best_of
 from .core.drivers.progress import fit_task
 from .course import add_reading_line
 from .params import ParameterError, PlainSignature, check_keywords, check_params
@@ -146,7 +146,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         A kernel never changes, since others may hold it too: the model gets another.
         """
         kernels = {}
-        others = {}
+        own_params = {}
         known = self.get_params(deep=False)
         for key, value in params.items():
             name, _, rest = key.partition("__")
@@ -159,8 +159,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                     f"parameters of its own, got {key}: give an object, not its name."
                 )
             else:
-                others[key] = value
-        super().set_params(**others)
+                own_params[key] = value
+        super().set_params(**own_params)
         for name, values in kernels.items():
             setattr(self, name, getattr(self, name).with_params(**values))
         return self
@@ -205,8 +205,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             name = type(self).__name__
             raise ValueError(f"y of {name} must hold numbers, got {y.dtype}.")
         if not numeric:
-            one = y_kind == "class" or y.ndim == 1 or y.shape[1] == 1
-            y = column_or_1d(y, warn=True) if one else y
+            is_one_column = y_kind == "class" or y.ndim == 1 or y.shape[1] == 1
+            y = column_or_1d(y, warn=True) if is_one_column else y
             check_classification_targets(y)
         return X, y
 
@@ -283,10 +283,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         Sets n_iter_, history_, converged_ and interrupted_, and warns if the run was
         interrupted, diverged or reached max_iter.
         """
-        several = n_init is not None and n_init > 1
+        has_several_starts = n_init is not None and n_init > 1
         with fit_task(
             self,
-            total=n_init if several else total,
+            total=n_init if has_several_starts else total,
             X=X,
             y=y,
             snapshot=snapshot,
@@ -307,21 +307,21 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _warn_if_not_converged(self, reason):
         name = type(self).__name__
         limit = "n_iter" if hasattr(self, "n_iter") else "max_iter"
-        if reason == "interrupted":
+        if reason == StopReason.INTERRUPTED:
             warnings.warn(
                 f"{name} was interrupted after {self.n_iter_} iterations; the model "
                 "is usable as it stands.",
                 InterruptedFitWarning,
                 stacklevel=4,
             )
-        elif reason == "diverged":
+        elif reason == StopReason.DIVERGED:
             warnings.warn(
                 f"{name} diverged after {self.n_iter_} iterations; the last finite "
                 f"state was kept. {self._divergence_advice}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        elif reason == "max_iter":
+        elif reason == StopReason.MAX_ITER:
             warnings.warn(
                 self._not_converged_text(limit), ConvergenceWarning, stacklevel=4
             )
@@ -356,11 +356,11 @@ def host_array(model, X, what="X"):
     """
     if not arrays.is_foreign(X):
         return X
-    where = str(arrays.device(X))
-    if arrays.is_torch(X) and not where.startswith("cpu"):
+    device = str(arrays.device(X))
+    if arrays.is_torch(X) and not device.startswith("cpu"):
         raise TypeError(
             f"{type(model).__name__} computes with NumPy, but {what} is a tensor on "
-            f"{where}: pass {what}.cpu()."
+            f"{device}: pass {what}.cpu()."
         )
     return arrays.to_numpy(X)
 
@@ -373,7 +373,7 @@ def validate_rows(model, X, *y, **checks):
     """
     if sparse.issparse(X):
         check_sparse_structure(X)
-        X = without_duplicate_entries(X)
+        X = _without_duplicate_entries(X)
     elif np.ma.isMaskedArray(X) and np.ma.getmaskarray(X).any():
         raise ValueError(
             f"Input X of {type(model).__name__} has masked entries, which are missing "
@@ -386,9 +386,9 @@ def validate_rows(model, X, *y, **checks):
     name = type(model).__name__
     if isinstance(X, (list, tuple)):
         X = array_of_rows(X, f"X of {name}")
-    refuse_dates(X)
+    _refuse_dates(X)
     if y and y[0] is not None and not arrays.is_foreign(y[0]):
-        refuse_unreadable_target(name, y[0], checks.get("y_numeric", False))
+        _refuse_unreadable_target(name, y[0], checks.get("y_numeric", False))
     try:
         return validate_data(model, X, *y, **checks)
     except TypeError as error:
@@ -402,7 +402,7 @@ def validate_rows(model, X, *y, **checks):
             "digits or a number."
         ) from error
     except ValueError as error:
-        text = clearer_text(model, X, y, str(error))
+        text = _clearer_text(model, X, y, str(error))
         if text is not None:
             raise ValueError(text) from None
         if str(error).startswith("Complex data not supported"):  # and then all of it
@@ -423,7 +423,7 @@ def validate_rows(model, X, *y, **checks):
         ) from error
 
 
-def refuse_unreadable_target(name, y, numeric) -> None:
+def _refuse_unreadable_target(name, y, numeric) -> None:
     """Raise an error that names the entry of a target that cannot be read."""
     array = array_of_rows(y, f"y of {name}")
     if array.ndim == 0:
@@ -438,20 +438,20 @@ def refuse_unreadable_target(name, y, numeric) -> None:
             raise unreadable_error(f"y of {name}", array, error) from None
 
 
-def refuse_dates(X) -> None:
+def _refuse_dates(X) -> None:
     """Raise ValueError if X holds dates or durations, whose unit would decide a fit."""
     if isinstance(X, np.ndarray):
         if X.dtype.kind in "mM":
-            what = "dates" if X.dtype.kind == "M" else "durations"
-            raise ValueError(f"X holds {what} ({X.dtype}): {DATE_ADVICE}")
+            unit_kind = "dates" if X.dtype.kind == "M" else "durations"
+            raise ValueError(f"X holds {unit_kind} ({X.dtype}): {DATE_ADVICE}")
         return
-    found = date_column(X)
-    if found is not None:
-        column, what = found
-        raise ValueError(f"column {column!r} of X holds {what}: {DATE_ADVICE}")
+    problem = date_column(X)
+    if problem is not None:
+        column, unit_kind = problem
+        raise ValueError(f"column {column!r} of X holds {unit_kind}: {DATE_ADVICE}")
 
 
-def clearer_text(model, X, y, text) -> str | None:
+def _clearer_text(model, X, y, text) -> str | None:
     """What scikit-learn says of X, with the column and our estimators; None: as it is.
 
     The words by which its own tests know a message stay.
@@ -472,7 +472,7 @@ def clearer_text(model, X, y, text) -> str | None:
             )
     if text.startswith("Input X contains NaN"):
         column = missing_column(X)
-        where = "" if column is None else f" in column {column!r}"
+        location = "" if column is None else f" in column {column!r}"
         takes = ""
         if is_regressor(model) or is_classifier(model):
             kind = "Regressor" if is_regressor(model) else "Classifier"
@@ -481,20 +481,22 @@ def clearer_text(model, X, y, text) -> str | None:
                 "a tree, which need no filling"
             )
         return (
-            f"Input X contains NaN{where}, and {name} takes no missing values: fill "
+            f"Input X contains NaN{location}, and {name} takes no missing values: fill "
             f"them, for example with sklearn.impute.SimpleImputer{takes}."
         )
     if "Feature names unseen at fit time" in text and "now missing" in text:
         seen = [str(n) for n in getattr(model, "feature_names_in_", ())]
         new = [str(n) for n in column_names(X) or () if str(n) not in seen]
         pairs = [(n, difflib.get_close_matches(n, seen, 1)) for n in new]
-        close = [f"{found[0]!r} for {n!r}" for n, found in pairs if found]
+        close = [
+            f"{close_names[0]!r} for {n!r}" for n, close_names in pairs if close_names
+        ]
         if close:
             return f"{text}Did you mean {', '.join(close[:3])}?"
     return None
 
 
-def without_duplicate_entries(X):
+def _without_duplicate_entries(X):
     """A sparse matrix in which an entry that is stored in parts is stored once."""
     if X.format not in ("csr", "csc") or X.has_canonical_format:
         return X

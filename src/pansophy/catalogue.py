@@ -68,7 +68,7 @@ def packages_of_class(name) -> list[str]:
     return sorted(n.removesuffix(f".{name}") for n in names if n.endswith(f".{name}"))
 
 
-def package_text(name: str) -> str:
+def _package_text(name: str) -> str:
     return resources.files("pansophy").joinpath(name).read_text("utf-8")
 
 
@@ -91,13 +91,13 @@ def read_catalogue() -> list[CatalogueEntry]:
             tuple(row["names"].split()),
             tuple(row["references"].split()),
         )
-        for row in csv.DictReader(package_text("catalogue.csv").splitlines())
+        for row in csv.DictReader(_package_text("catalogue.csv").splitlines())
     ]
 
 
 def read_terms() -> dict[str, tuple[str, ...]]:
     """Id of a row -> other words for it."""
-    rows = csv.DictReader(package_text("catalogue_terms.csv").splitlines())
+    rows = csv.DictReader(_package_text("catalogue_terms.csv").splitlines())
     return {
         row["id"]: tuple(t.strip() for t in row["terms"].split(";") if t.strip())
         for row in rows
@@ -117,7 +117,7 @@ def read_guides() -> list[Guide]:
             ),
             g.get("choice", False),
         )
-        for g in tomllib.loads(package_text("catalogue_guides.toml"))["guide"]
+        for g in tomllib.loads(_package_text("catalogue_guides.toml"))["guide"]
     ]
 
 
@@ -176,8 +176,8 @@ def stem_of(word: str) -> str:
         word = word[:-3] + "y" if word.endswith("ies") and len(word) > 4 else word[:-1]
     if len(word) < 4:
         return word
-    for suffix, least in SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= least:
+    for suffix, min_length in SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= min_length:
             word = word[: -len(suffix)]
             break
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
@@ -222,7 +222,7 @@ MAX_WORDS = 40  # of a query that are looked at
 ASKED_GUIDE, NAMED_GUIDE = 0.5, 0.8  # least scores of a guide: asked for, or named
 
 
-def stems_of(text: str) -> list[str]:
+def _stems_of(text: str) -> list[str]:
     """Stems of a text, without function words unless there are no others."""
     words = words_of(text)
     return [stem_of(w) for w in words if w not in FUNCTION_WORDS] or [
@@ -230,7 +230,7 @@ def stems_of(text: str) -> list[str]:
     ]
 
 
-def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
+def _phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
     """Every phrase by which a row is found."""
     texts = [(entry.topic, TOPIC), *((p, PART) for p in split_topic(entry.topic))]
     for term in terms:
@@ -242,7 +242,7 @@ def phrases_of_row(row: int, entry: CatalogueEntry, terms) -> list[Phrase]:
             texts.append((f"{last[-2]} {last[-1]}", NAME - 0.1))
     result = {}
     for text, kind in texts:
-        stems = tuple(dict.fromkeys(stems_of(text)))
+        stems = tuple(dict.fromkeys(_stems_of(text)))
         if stems and result.get(stems, 0) < kind:
             result[stems] = kind
     return [Phrase(row, stems, kind) for stems, kind in result.items()]
@@ -298,15 +298,15 @@ class CatalogueIndex:
 
     def join_neighbours(self, stems) -> tuple[str, ...]:
         """`t sne` as `tsne`, where that is a word elsewhere."""
-        out = list(stems)
+        joined_stems = list(stems)
         i = 0
-        while i < len(out) - 1:
-            joined = self.joined.get((out[i], out[i + 1]))
+        while i < len(joined_stems) - 1:
+            joined = self.joined.get((joined_stems[i], joined_stems[i + 1]))
             if joined is None:
                 i += 1
             else:
-                out[i : i + 2] = [joined]
-        return tuple(out)
+                joined_stems[i : i + 2] = [joined]
+        return tuple(joined_stems)
 
     def knows(self, word) -> bool:
         """Whether a word of a query is known as it is written."""
@@ -316,8 +316,8 @@ class CatalogueIndex:
     def query_stems(self, text) -> tuple[str, ...]:
         """Stems of a query; one that is unknown may be two, joined or misspelt."""
         stems = []
-        given = self.join_neighbours(stems_of(text))
-        for s in [*dict.fromkeys(given)][:MAX_WORDS]:
+        query_words = self.join_neighbours(_stems_of(text))
+        for s in [*dict.fromkeys(query_words)][:MAX_WORDS]:
             if s not in self.weights and s not in self.pairs and len(s) > 3:
                 known = (*self.weights, *self.pairs)
                 s = next(iter(difflib.get_close_matches(s, known, 1, 0.84)), s)
@@ -327,10 +327,10 @@ class CatalogueIndex:
     def alike(self, stem) -> dict[str, float]:
         """Known stems that may be meant by one, with how much they count."""
         result = {stem: 1.0} if stem in self.weights else {}
-        for other in self.weights:
-            begins = other.startswith(stem) or stem.startswith(other)
-            if other != stem and begins and min(len(stem), len(other)) >= 5:
-                result[other] = 0.75
+        for known_stem in self.weights:
+            begins = known_stem.startswith(stem) or stem.startswith(known_stem)
+            if known_stem != stem and begins and min(len(stem), len(known_stem)) >= 5:
+                result[known_stem] = 0.75
         if not result and len(stem) > 4:
             near = difflib.get_close_matches(stem, self.weights, 3, 0.84)
             result = dict.fromkeys(near, 0.7)
@@ -338,7 +338,7 @@ class CatalogueIndex:
 
     def query_weight(self, stem, matches) -> float:
         """Weight of a word of the query."""
-        known = [self.weights[other] for other in matches]
+        known = [self.weights[matched] for matched in matches]
         return self.weights.get(stem) or min(known, default=self.unknown * self.rare)
 
     def scores(self, text) -> dict[int, float]:
@@ -351,17 +351,19 @@ class CatalogueIndex:
             return {}
         near: dict[str, list[tuple[str, float]]] = {}
         for s, m in matches.items():
-            for other, share in m.items():
-                near.setdefault(other, []).append((s, share))
+            for known_stem, share in m.items():
+                near.setdefault(known_stem, []).append((s, share))
         best: dict[int, float] = {}
         covered: dict[int, dict[str, float]] = {}
         for p in self.phrases:
             shared: dict[str, float] = {}
             dot = 0.0
-            for other in p.stems:
-                for s, share in near.get(other, ()):
+            for known_stem in p.stems:
+                for s, share in near.get(known_stem, ()):
                     shared[s] = max(shared.get(s, 0.0), share)
-                    dot += weights[s] * min(self.weights[other], weights[s]) * share
+                    dot += (
+                        weights[s] * min(self.weights[known_stem], weights[s]) * share
+                    )
             if not shared:
                 continue
             size = math.sqrt(sum(self.weights[s] ** 2 for s in p.stems))
@@ -380,21 +382,21 @@ class CatalogueIndex:
 
 
 @cache
-def catalogue_index() -> CatalogueIndex:
+def _catalogue_index() -> CatalogueIndex:
     """The index of all rows."""
     entries = read_catalogue()
     terms = read_terms()
     return CatalogueIndex(
-        [phrases_of_row(i, e, terms.get(e.id, ())) for i, e in enumerate(entries)]
+        [_phrases_of_row(i, e, terms.get(e.id, ())) for i, e in enumerate(entries)]
     )
 
 
 @cache
-def guide_index() -> CatalogueIndex:
+def _guide_index() -> CatalogueIndex:
     """The index of all guides, by what people ask."""
     return CatalogueIndex(
         [
-            [Phrase(i, tuple(dict.fromkeys(stems_of(a))), TOPIC) for a in g.asks]
+            [Phrase(i, tuple(dict.fromkeys(_stems_of(a))), TOPIC) for a in g.asks]
             for i, g in enumerate(read_guides())
         ],
         unknown=1.0,
@@ -402,7 +404,7 @@ def guide_index() -> CatalogueIndex:
 
 
 @cache
-def known_words() -> tuple[str, ...]:
+def _known_words() -> tuple[str, ...]:
     """The longer words of all topics, terms and guides, as they are written."""
     texts = [e.topic for e in read_catalogue()]
     texts += [term for terms in read_terms().values() for term in terms]
@@ -425,11 +427,11 @@ def corrected_query(query) -> str:
     result = query
     for word in words_of(query):
         known = word in FUNCTION_WORDS or any(
-            index.knows(word) for index in (catalogue_index(), guide_index())
+            index.knows(word) for index in (_catalogue_index(), _guide_index())
         )
         if known or len(word) < LONG_WORD:
             continue
-        close = difflib.get_close_matches(word, known_words(), 1, CLOSE)
+        close = difflib.get_close_matches(word, _known_words(), 1, CLOSE)
         if close:
             whole_word = rf"(?<!\w){re.escape(word)}(?!\w)"
             result = re.sub(whole_word, close[0], result, flags=re.IGNORECASE)
@@ -454,20 +456,20 @@ def search_catalogue(query, entries=None) -> list[CatalogueEntry]:
     >>> search_catalogue("Viterbi Algorithm")[0].topic
     'Likeliest paths, one and several'
     """
-    everything = read_catalogue()
-    by_id = [e for e in everything if e.id == query.strip().upper()]
+    catalogue = read_catalogue()
+    by_id = [e for e in catalogue if e.id == query.strip().upper()]
     if by_id:
         return by_id
     wanted = None if entries is None else {e.id for e in entries}
     query = corrected_query(query)
     scores = {
         row: score
-        for row, score in catalogue_index().scores(query).items()
-        if wanted is None or everything[row].id in wanted
+        for row, score in _catalogue_index().scores(query).items()
+        if wanted is None or catalogue[row].id in wanted
     }
-    least = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
+    min_score = max(LEAST_SCORE, SHOWN_SHARE * max(scores.values(), default=0.0))
     ranked = sorted(scores, key=lambda row: (-scores[row], row))
-    return [everything[row] for row in ranked if scores[row] >= least]
+    return [catalogue[row] for row in ranked if scores[row] >= min_score]
 
 
 def find_guide(query) -> Guide | None:
@@ -487,13 +489,13 @@ def find_guide(query) -> Guide | None:
     compares = "?" in query or bool(set(query.lower().split()) & CHOICE_WORDS)
     scores = {
         row: score
-        for row, score in guide_index().scores(query).items()
+        for row, score in _guide_index().scores(query).items()
         if compares or not guides[row].choice
     }
     best = max(scores, key=lambda row: (scores[row], -row), default=None)
     is_question = bool(query_words & QUESTION_WORDS) or "?" in query
-    least = ASKED_GUIDE if is_question else NAMED_GUIDE
-    if best is None or scores[best] < least:
+    min_score = ASKED_GUIDE if is_question else NAMED_GUIDE
+    if best is None or scores[best] < min_score:
         return None
     return guides[best]
 

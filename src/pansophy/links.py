@@ -84,7 +84,7 @@ class Link:
         return f"<link {self.name}>"
 
 
-def logit_forward(mu):
+def _logit_forward(mu):
     """log mu - log(1 - mu), by log1p so that a mu near 0 keeps its digits."""
     xp = arrays.namespace(mu)
     with np.errstate(divide="ignore"):
@@ -98,14 +98,14 @@ def sigmoid_slope(f):
     return e / (1 + e) ** 2
 
 
-def multinomial_forward(mu):
+def _multinomial_forward(mu):
     """log mu centred over the last axis, eq. (2)."""
     xp = arrays.namespace(mu)
     f = safe_log(mu)
     return f - xp.mean(f, axis=-1, keepdims=True)
 
 
-def softmax_slope(f):
+def _softmax_slope(f):
     p = softmax(f)
     return p * (1 - p)
 
@@ -117,13 +117,13 @@ def _via_numpy(function):
         import scipy.special
 
         special = getattr(scipy.special, function)
-        out = special(arrays.to_numpy(x))
-        return arrays.asarray(out, like=x) if arrays.is_foreign(x) else out
+        result = special(arrays.to_numpy(x))
+        return arrays.asarray(result, like=x) if arrays.is_foreign(x) else result
 
     return call
 
 
-def standard_normal_pdf(f):
+def _standard_normal_pdf(f):
     xp = arrays.namespace(f)
     return xp.exp(-(f**2) / 2) / math.sqrt(2 * math.pi)
 
@@ -140,7 +140,7 @@ def _zeros(f):
     return arrays.namespace(f).zeros_like(f)
 
 
-def sigmoid_bend(f):
+def _sigmoid_bend(f):
     """s (1 - s) (1 - 2 s), with 1 - 2 s = -tanh(f / 2)."""
     return -sigmoid_slope(f) * arrays.namespace(f).tanh(f / 2)
 
@@ -148,34 +148,34 @@ def sigmoid_bend(f):
 # -- extreme value links, eq. (2) ------------------------------------------------
 
 
-def cloglog_forward(mu):
+def _cloglog_forward(mu):
     return safe_log(-arrays.namespace(mu).log1p(-mu))
 
 
-def cloglog_inverse(f):
+def _cloglog_inverse(f):
     return -arrays.namespace(f).expm1(-_exp(f))
 
 
-def cloglog_upper(f):
+def _cloglog_upper(f):
     return _exp(-_exp(f))
 
 
-def cloglog_slope(f):
+def _cloglog_slope(f):
     return _exp(f - _exp(f))
 
 
-def cloglog_bend(f):
-    return cloglog_slope(f) * (1 - _exp(f))
+def _cloglog_bend(f):
+    return _cloglog_slope(f) * (1 - _exp(f))
 
 
 # -- Cauchy, eq. (3) -------------------------------------------------------------
 
 
-def cauchit_forward(mu):
+def _cauchit_forward(mu):
     return arrays.namespace(mu).tan(math.pi * (mu - 0.5))
 
 
-def cauchit_inverse(f):
+def _cauchit_inverse(f):
     """1/2 + atan(f) / pi; far below 0, atan(-1 / f) / pi keeps the digits."""
     xp = arrays.namespace(f)
     low = f < -1
@@ -183,22 +183,22 @@ def cauchit_inverse(f):
     return xp.where(low, far, 0.5 + xp.atan(f) / math.pi)
 
 
-def cauchit_slope(f):
+def _cauchit_slope(f):
     return 1 / (math.pi * (1 + f * f))
 
 
-def cauchit_bend(f):
-    return -2 * math.pi * f * cauchit_slope(f) ** 2
+def _cauchit_bend(f):
+    return -2 * math.pi * f * _cauchit_slope(f) ** 2
 
 
 identity = Link("identity", lambda mu: mu, lambda f: f, _ones, _zeros, code=0)
 log = Link("log", safe_log, _exp, _exp, _exp, code=1)
 logit = Link(
     "logit",
-    logit_forward,
+    _logit_forward,
     sigmoid,
     sigmoid_slope,
-    sigmoid_bend,
+    _sigmoid_bend,
     upper=lambda f: sigmoid(-f),
     code=2,
 )
@@ -206,44 +206,44 @@ probit = Link(
     "probit",
     _via_numpy("ndtri"),
     _via_numpy("ndtr"),
-    standard_normal_pdf,
-    bend=lambda f: -f * standard_normal_pdf(f),
+    _standard_normal_pdf,
+    bend=lambda f: -f * _standard_normal_pdf(f),
     upper=lambda f: probit.inverse(-f),
     code=3,
 )
 cloglog = Link(
     "cloglog",
-    cloglog_forward,
-    cloglog_inverse,
-    cloglog_slope,
-    cloglog_bend,
-    upper=cloglog_upper,
+    _cloglog_forward,
+    _cloglog_inverse,
+    _cloglog_slope,
+    _cloglog_bend,
+    upper=_cloglog_upper,
     code=4,
 )
 loglog = Link(
     "loglog",
     lambda mu: -safe_log(-safe_log(mu)),
-    lambda f: cloglog_upper(-f),
-    lambda f: cloglog_slope(-f),
-    bend=lambda f: -cloglog_bend(-f),
-    upper=lambda f: cloglog_inverse(-f),
+    lambda f: _cloglog_upper(-f),
+    lambda f: _cloglog_slope(-f),
+    bend=lambda f: -_cloglog_bend(-f),
+    upper=lambda f: _cloglog_inverse(-f),
     code=5,
 )
 cauchit = Link(
     "cauchit",
-    cauchit_forward,
-    cauchit_inverse,
-    cauchit_slope,
-    cauchit_bend,
-    upper=lambda f: cauchit_inverse(-f),
+    _cauchit_forward,
+    _cauchit_inverse,
+    _cauchit_slope,
+    _cauchit_bend,
+    upper=lambda f: _cauchit_inverse(-f),
     code=6,
 )
 tanh = Link(
     "tanh",
-    lambda mu: logit_forward(mu) / 2,
+    lambda mu: _logit_forward(mu) / 2,
     lambda f: sigmoid(2 * f),
     lambda f: 2 * sigmoid_slope(2 * f),
-    bend=lambda f: 4 * sigmoid_bend(2 * f),
+    bend=lambda f: 4 * _sigmoid_bend(2 * f),
     upper=lambda f: sigmoid(-2 * f),
     code=7,
 )
@@ -274,7 +274,7 @@ sqrt = Link(
     code=10,
     positive=True,
 )
-multinomial = Link("multinomial", multinomial_forward, softmax, softmax_slope)
+multinomial = Link("multinomial", _multinomial_forward, softmax, _softmax_slope)
 
 LINKS = [
     identity,

@@ -174,28 +174,28 @@ Flag = Annotated[
 Verbosity = Annotated[int, number_rule("0 (quiet) or more", 0, whole=True)] | bool
 
 
-def is_jobs(value):
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    return whole and value != 0
+def _is_jobs(value):
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    return is_integer and value != 0
 
 
-Jobs = Annotated[int, ParameterRule("a whole number other than 0", is_jobs)] | None
+Jobs = Annotated[int, ParameterRule("a whole number other than 0", _is_jobs)] | None
 
 
-def are_layer_sizes(value):
+def _are_layer_sizes(value):
     widths = np.atleast_1d(np.asarray(value))
-    whole = widths.size == 0 or widths.dtype.kind in "iu"
-    return widths.ndim == 1 and whole and bool((widths > 0).all())
+    has_integers = widths.size == 0 or widths.dtype.kind in "iu"
+    return widths.ndim == 1 and has_integers and bool((widths > 0).all())
 
 
-def are_positive_counts(value):
+def _are_positive_counts(value):
     sizes = np.asarray(value)
-    whole = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
-    return whole and bool((sizes > 0).all())
+    has_integers = sizes.ndim == 1 and sizes.size in (2, 3) and sizes.dtype.kind in "iu"
+    return has_integers and bool((sizes > 0).all())
 
 
 LayerSizes = Annotated[
-    Any, ParameterRule("whole numbers above 0, one per hidden layer", are_layer_sizes)
+    Any, ParameterRule("whole numbers above 0, one per hidden layer", _are_layer_sizes)
 ]
 DeviceName = Annotated[
     str,
@@ -208,7 +208,7 @@ PatienceCount = Count | Infinite
 ImageShape = Annotated[
     Any,
     ParameterRule(
-        "height and width, or height, width and channels", are_positive_counts
+        "height and width, or height, width and channels", _are_positive_counts
     ),
 ]
 Activation = Literal["relu", "leaky", "elu", "tanh", "logistic", "identity"]
@@ -225,10 +225,10 @@ def rule_of(hint) -> ParameterRule:
     if origin is Annotated:
         for extra in args[1:]:
             if isinstance(extra, ParameterRule):
-                return without_type_errors(extra)
+                return _without_type_errors(extra)
         return rule_of(args[0])
     if origin is Literal:
-        return literal_rule(args)
+        return _literal_rule(args)
     if origin in (Union, types.UnionType):
         rules = [rule_of(a) for a in args]
         return ParameterRule(
@@ -243,7 +243,7 @@ def rule_of(hint) -> ParameterRule:
     raise TypeError(f"no rule can be read from the annotation {hint!r}")
 
 
-def without_type_errors(rule):
+def _without_type_errors(rule):
     """A rule whose test may meet values of the wrong type altogether."""
 
     def holds(value: Any):
@@ -255,14 +255,16 @@ def without_type_errors(rule):
     return ParameterRule(rule.description, holds)
 
 
-def literal_rule(words):
+def _literal_rule(words):
     """A rule for one of several literal values."""
     listed = ", ".join(repr(w) for w in words)
     says = f"one of {listed}" if len(words) > 1 else listed
-    same = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
+    is_equal = lambda v, w: v == w and isinstance(v, bool) == isinstance(w, bool)
     return ParameterRule(
         says,
-        lambda v: isinstance(v, (str, bool, int)) and any(same(v, w) for w in words),
+        lambda v: (
+            isinstance(v, (str, bool, int)) and any(is_equal(v, w) for w in words)
+        ),
     )
 
 
@@ -301,12 +303,12 @@ class PlainSignature:
         signature = inspect.signature(cls.__init__)
         _, *parameters = signature.parameters.values()
         return signature.replace(
-            parameters=[plain_parameter(p) for p in parameters],
+            parameters=[_plain_parameter(p) for p in parameters],
             return_annotation=inspect.Signature.empty,
         )
 
 
-def plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
+def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
     """A parameter of a signature with its plain type; without one if it is any."""
     hint = plain_type(parameter.annotation)
     return parameter.replace(
@@ -315,7 +317,7 @@ def plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 @cache
-def keyword_names(cls) -> frozenset[str] | None:
+def _keyword_names(cls) -> frozenset[str] | None:
     """The keywords that a class can be called with; None if it takes any."""
     parameters = inspect.signature(cls.__init__).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -380,19 +382,19 @@ def check_keywords(cls, keywords) -> None:
     TypeError: KMeans got an unexpected keyword argument 'n_cluster'. Did you mean \
 'n_clusters'?
     """
-    known = keyword_names(cls)
+    known = _keyword_names(cls)
     if known is None or known.issuperset(keywords):
         return
-    given = next(name for name in keywords if name not in known)
+    misspelt = next(name for name in keywords if name not in known)
     names = sorted(known - {"self"})
     folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(given.lower(), folded, 1, 0.6)
-    meant = synonym_of(given, names) or (folded[near[0]] if near else None)
+    near = difflib.get_close_matches(misspelt.lower(), folded, 1, 0.6)
+    meant = synonym_of(misspelt, names) or (folded[near[0]] if near else None)
     advice = f"Did you mean {meant!r}?" if meant else ""
     own_words = getattr(cls, "_keyword_advice", None)  # of libraries like this class
-    advice = (own_words and own_words(given, names)) or advice
+    advice = (own_words and own_words(misspelt, names)) or advice
     raise TypeError(
-        f"{cls.__name__} got an unexpected keyword argument {given!r}. "
+        f"{cls.__name__} got an unexpected keyword argument {misspelt!r}. "
         + (advice or f"It takes {', '.join(names) or 'none'}.")
     )
 
@@ -408,7 +410,7 @@ def synonym_of(name, known) -> str | None:
     """
     for group in SYNONYMS:
         if name in group:
-            meant = next((other for other in group if other in known), None)
+            meant = next((synonym for synonym in group if synonym in known), None)
             if meant is not None:
                 return meant
     return None
@@ -420,9 +422,10 @@ def check_params(estimator) -> None:
     for name, rule in rules_of(cls).items():
         value = getattr(estimator, name)
         if not rule.accepts(value):
-            given = short_repr(value)
+            value_text = short_repr(value)
             raise ParameterError(
-                f"{name} of {cls.__name__} must be {rule.description}, got {given}."
+                f"{name} of {cls.__name__} must be {rule.description}, got "
+                f"{value_text}."
             )
 
 

@@ -70,7 +70,7 @@ def public_names(module: ModuleType) -> list[str]:
     ]
 
 
-def shared_name(module: str, name: str):
+def _shared_name(module: str, name: str):
     """What a module of ours shows as `name`, which it does not define itself.
 
     scikit-learn's object first, then a submodule: ours, or theirs through the finder.
@@ -97,29 +97,33 @@ def share_names(module: str) -> tuple:
 
     To be called at the end of the module, after its imports.
     """
-    ours = sys.modules[module]
+    own_module = sys.modules[module]
     peer = peer_name(module)
-    ours.__doc__ = (ours.__doc__ or "").rstrip() + TEXT_OF_SHARED.format(peer=peer)
-    for name, value in list(vars(ours).items()):
+    own_module.__doc__ = (own_module.__doc__ or "").rstrip() + TEXT_OF_SHARED.format(
+        peer=peer
+    )
+    for name, value in list(vars(own_module).items()):
         is_submodule = getattr(value, "__name__", None) == f"{module}.{name}"
         if (
             isinstance(value, ModuleType)
             and is_submodule
             and not name.startswith("_")  # compiled loops, which we import by name
         ):
-            delattr(ours, name)
+            delattr(own_module, name)
 
     def look_up(name: str):
         if name == "__all__":  # of a module that lists none: what a star takes
             return [name for name in list_names() if not name.startswith("_")]
         if name.startswith("_"):
             raise AttributeError(
-                f"module {module!r} has no attribute {name!r}", name=name, obj=ours
+                f"module {module!r} has no attribute {name!r}",
+                name=name,
+                obj=own_module,
             )
-        return shared_name(module, name)
+        return _shared_name(module, name)
 
     def list_names() -> list[str]:
-        return sorted({*vars(ours), *public_names(importlib.import_module(peer))})
+        return sorted({*vars(own_module), *public_names(importlib.import_module(peer))})
 
     return look_up, list_names
 
@@ -136,7 +140,7 @@ class SharedModule(ModuleType):
                 name=name,
                 obj=self,
             )
-        return shared_name(self.__name__, name)
+        return _shared_name(self.__name__, name)
 
     def __dir__(self) -> list[str]:
         return sorted(
@@ -180,8 +184,8 @@ class SharedModuleFinder:
     def exec_module(self, module) -> None:
         """Import scikit-learn's module, for its names and for its effects."""
         peer = importlib.import_module(peer_name(module.__name__))
-        own = TEXT_OF_THEIRS.format(peer=peer.__name__)
-        module.__doc__ = f"{own}\n\n{peer.__doc__ or ''}".rstrip()
+        own_text = TEXT_OF_THEIRS.format(peer=peer.__name__)
+        module.__doc__ = f"{own_text}\n\n{peer.__doc__ or ''}".rstrip()
 
 
 def install_finder() -> None:
@@ -202,9 +206,9 @@ def provider(name: str) -> str:
     'sklearn'
     """
     module, _, last = name.rpartition(".")
-    ours = getattr(importlib.import_module(module), last)
+    own_object = getattr(importlib.import_module(module), last)
     try:
         theirs = getattr(importlib.import_module(peer_name(module)), last)
     except (ImportError, AttributeError):
         return OURS
-    return THEIRS if ours is theirs else OURS
+    return THEIRS if own_object is theirs else OURS

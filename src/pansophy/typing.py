@@ -18,8 +18,8 @@ def _is_seed(value):
     kinds = (np.random.RandomState, np.random.Generator)
     if value is None or isinstance(value, kinds):
         return True
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return whole and 0 <= value < 2**32
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_integer and 0 <= value < 2**32
 
 
 Seed = Annotated[

@@ -125,7 +125,13 @@ def test_a_class_of_ours_is_named_by_its_package():
         assert classes.class_of(classes.name_of(cls)) is cls
 
 
-def test_a_name_that_two_modules_define_names_no_class():
-    from pansophy.optim.stochastic.stochastic import State
+def test_a_name_that_two_modules_define_names_no_class(monkeypatch):
+    from pansophy.optim.stochastic.stochastic import EpochState
 
-    assert classes.name_of(State) is None
+    assert classes.name_of(EpochState) == "pansophy.optim.EpochState"
+    homes = {"EpochState": [EpochState.__module__, "pansophy.optim.elsewhere"]}
+    monkeypatch.setattr(classes, "defining_modules", lambda package: homes)
+    for cached in classes.name_of, classes._listed_class:
+        cached.cache_clear()
+    assert classes.name_of(EpochState) is None
+    classes.name_of.cache_clear()

@@ -6,9 +6,9 @@ from scipy.stats import norm
 
 from pansophy.prior_fitted.operations import (
     add_norm,
-    attention,
     gelu,
     linear,
+    multi_head_attention,
     rms_norm,
 )
 
@@ -42,7 +42,7 @@ def test_attention_is_a_softmax_over_keys():
         part = slice(4 * h, 4 * h + 4)
         scores = q[..., part] @ k[..., part].swapaxes(1, 2) / 2
         expected[..., part] = softmax(scores.astype(float), axis=-1) @ v[..., part]
-    np.testing.assert_allclose(attention(q, k, v, 2), expected, atol=1e-5)
+    np.testing.assert_allclose(multi_head_attention(q, k, v, 2), expected, atol=1e-5)
 
 
 def test_add_norm_gives_sum_and_norm():

@@ -6,7 +6,11 @@ import pytest
 from pansophy.core.loops import threads
 from pansophy.datasets import make_ratings
 from pansophy.recommend import BiasModel, Ratings, SGDFactorization, sgd_factorization
-from pansophy.recommend._sgd_factorization import Factors, RatingColumns, sgd_epoch
+from pansophy.recommend._sgd_factorization import (
+    Factors,
+    RatingColumns,
+    factor_sgd_epoch,
+)
 
 
 def test_full_data_without_penalty_reaches_the_svd():
@@ -29,7 +33,7 @@ def test_one_step_by_hand():
     one, none = np.zeros(1, np.int32), np.empty(0)
     r = np.array([4.0])
     ratings = RatingColumns(one, one, r, none, 1.0)
-    sgd_epoch(np.array([0]), ratings, 0.1, 0.5, True, Factors(b, c, U, V))
+    factor_sgd_epoch(np.array([0]), ratings, 0.1, 0.5, True, Factors(b, c, U, V))
     assert b[0] == c[0] == 1.0
     assert U[0, 0] == pytest.approx(2 + 0.5 * (2 * 0.5 - 0.1 * 2))
     assert V[0, 0] == pytest.approx(0.5 + 0.5 * (2 * 2.0 - 0.1 * 0.5))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pansophy.tables import TableError, detect_task, infer_schema, known_rows
-from pansophy.tables.targets import count_probabilities, find_target
+from pansophy.tables.targets import count_probabilities, find_target, guess_task
 
 RNG = np.random.default_rng(0)
 
@@ -241,6 +241,25 @@ def test_texts_that_look_like_lists_say_how_to_ask_for_labels():
     told = detect_task(["a;b", "a", "b;c", "c", "a;c", "b"], "tags")
     assert told.task == "classification" and "task='multilabel'" in told.why
     assert detect_task(["a;b", "c", "d"]).why == "y holds text"
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "alternative"),
+    [
+        (["a;b", "a", "b;c", "c", "a;c", "b"], "classification", "multilabel"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0] * 5, "ordinal", "regression"),
+        ([1.0, 2.0, 30.0], "regression", "classification"),
+        ([0, 1, 1, 0], "classification", ""),
+        (None, "unsupervised", ""),
+    ],
+)
+def test_what_else_a_target_may_be_is_a_fact_and_not_only_a_sentence(
+    y, task, alternative
+):
+    guess = guess_task(y)
+    assert (guess.task, guess.alternative) == (task, alternative)
+    assert detect_task(y) == (task, guess.why)
+    assert (f"task={alternative!r}" in guess.why) == bool(alternative)
 
 
 def test_a_column_of_lists_is_several_labels():

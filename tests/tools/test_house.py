@@ -78,12 +78,14 @@ def f(x, *, tol=1):
 
 def test_details_are_what_only_their_own_file_uses():
     sources = parsed(
-        a="def part(): ...\ndef detail(): part()\ndef _marked(): detail()\n",
+        a="def part(): ...\ndef unmarked_part(): part()\ndef _marked(): ...\n",
         b="from .a import part\n",
+        c='def shown():\n    """Shown.\n\n    >>> shown()\n    """\n',
+        d="def unmarked_details(): ...\n",  # this test calls one of that name
     )
     details, total = house.unmarked_details(sources)
-    assert [place.split()[-1] for place in details] == ["detail"]
-    assert total == 3
+    assert [place.split()[-1] for place in details] == ["unmarked_part"]
+    assert total == 5
 
 
 def test_crowded_folders_count_what_is_beyond_the_limit():

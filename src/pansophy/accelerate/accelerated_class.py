@@ -55,11 +55,11 @@ class AcceleratedMeta(ABCMeta):
         state = vars(cls)
         return cls in chain or (
             "_original" in state
-            and (state["_original"] in chain or subclass is imported_class(cls))
+            and (state["_original"] in chain or subclass is _imported_class(cls))
         )
 
 
-def imported_class(cls) -> type | None:
+def _imported_class(cls) -> type | None:
     """Our class behind an accelerated one, None while it is not imported."""
     return vars(cls).get("_our_class")
 
@@ -67,11 +67,11 @@ def imported_class(cls) -> type | None:
 def our_class(cls) -> type:
     """Our class behind an accelerated one; imported when it is first needed."""
     home = next(c for c in cls.__mro__ if "_original" in vars(c))
-    found = imported_class(home)
-    if found is None:
+    own_class = _imported_class(home)
+    if own_class is None:
         module, _, last = home._our_name.rpartition(".")
-        found = home._our_class = getattr(importlib.import_module(module), last)
-    return found
+        own_class = home._our_class = getattr(importlib.import_module(module), last)
+    return own_class
 
 
 @functools.cache
@@ -87,24 +87,24 @@ def accelerated_class(name) -> type:
         "__doc__": original.__doc__,
         "__module__": PLACE,
         "__qualname__": name,
-        "__getattr__": get_fitted_attribute,
-        "__setattr__": set_attribute,
-        "__dir__": list_attributes,
+        "__getattr__": _get_fitted_attribute,
+        "__setattr__": _set_attribute,
+        "__dir__": _list_attributes,
         "_original": original,
         "_our_name": replaced_names()[name],
     }
-    for attribute, value in public_behaviour(original):
+    for attribute, value in _public_behaviour(original):
         is_fit = attribute.startswith("fit") or attribute == "partial_fit"
         if not isinstance(value, FunctionType):
             namespace[attribute] = ForwardedDescriptor(attribute, value, is_fit)
         elif is_fit:
-            namespace[attribute] = fitting_method(attribute, value)
+            namespace[attribute] = _fitting_method(attribute, value)
         else:
-            namespace[attribute] = forwarded_method(attribute, value)
+            namespace[attribute] = _forwarded_method(attribute, value)
     return AcceleratedMeta(original.__name__, (original,), namespace)
 
 
-def public_behaviour(original):
+def _public_behaviour(original):
     """Methods and properties of a class that depend on what it was fitted to.
 
     What scikit-learn's base classes do for every estimator (parameters, requests,
@@ -125,36 +125,38 @@ def public_behaviour(original):
             yield name, value
 
 
-def fitted_by_ours(estimator):
+def _fitted_by_ours(estimator):
     """Our estimator, if it did the fit that is in force; else None."""
     state = vars(estimator)
     return None if WITH_ORIGINAL in state else state.get(OURS)
 
 
-def forwarded_method(name, original):
+def _forwarded_method(name, original):
     """A method that our estimator answers, if it did the fit and knows the name."""
 
     @functools.wraps(original)
     def method(self, *args, **keywords):
-        ours = fitted_by_ours(self)
-        if ours is None or not hasattr(ours, name):
+        own_estimator = _fitted_by_ours(self)
+        if own_estimator is None or not hasattr(own_estimator, name):
             return original(self, *args, **keywords)
-        return answer_of(self, ours, getattr(ours, name)(*args, **keywords))
+        return _answer_of(
+            self, own_estimator, getattr(own_estimator, name)(*args, **keywords)
+        )
 
     return method
 
 
-def answer_of(estimator, ours, answer):
+def _answer_of(estimator, ours, answer):
     """An answer of our estimator; where it is that estimator, the accelerated one."""
     return estimator if answer is ours else answer
 
 
-def fitting_method(name, original):
+def _fitting_method(name, original):
     """A method that fits: ours if it can, else the original's."""
 
     @functools.wraps(original)
     def method(self, *args, **keywords):
-        return fit_by_either(self, name, original, args, keywords)
+        return _fit_by_either(self, name, original, args, keywords)
 
     return method
 
@@ -169,66 +171,71 @@ class ForwardedDescriptor:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self.original.__get__(None, owner)
-        ours = fitted_by_ours(instance)
+        own_estimator = _fitted_by_ours(instance)
         if self.is_fit:
             bound = self.original.__get__(instance, owner)  # AttributeError if it fails
 
             def run_original(estimator, *args, **keywords):
                 return bound(*args, **keywords)
 
-            return functools.partial(fit_as, instance, self.name, run_original)
-        if ours is None:
+            return functools.partial(_fit_as, instance, self.name, run_original)
+        if own_estimator is None:
             return self.original.__get__(instance, owner)
-        return getattr(ours, self.name)
+        return getattr(own_estimator, self.name)
 
     def __set__(self, instance, value):
-        ours = fitted_by_ours(instance)
-        if ours is not None:
-            setattr(ours, self.name, value)
+        own_estimator = _fitted_by_ours(instance)
+        if own_estimator is not None:
+            setattr(own_estimator, self.name, value)
         elif hasattr(self.original, "__set__"):
             self.original.__set__(instance, value)
         else:
             vars(instance)[self.name] = value
 
 
-def fit_as(estimator, name, run_original, /, *args, **keywords):
-    """`fit_by_either` for a method that is there under a condition."""
-    return fit_by_either(estimator, name, run_original, args, keywords)
+def _fit_as(estimator, name, run_original, /, *args, **keywords):
+    """`_fit_by_either` for a method that is there under a condition."""
+    return _fit_by_either(estimator, name, run_original, args, keywords)
 
 
-def get_fitted_attribute(self, name):
+def _get_fitted_attribute(self, name):
     """Attributes that the accelerated estimator does not have are our estimator's."""
-    ours = vars(self).get(OURS)
-    if ours is None or (name.startswith("__") and name.endswith("__")):
+    own_estimator = vars(self).get(OURS)
+    if own_estimator is None or (name.startswith("__") and name.endswith("__")):
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
-    if name == "n_features" and not hasattr(ours, name):
+    if name == "n_features" and not hasattr(own_estimator, name):
         name = "n_features_in_"  # hmmlearn's own name for it
-    return getattr(ours, name)
+    return getattr(own_estimator, name)
 
 
-def set_attribute(self, name, value):
+def _set_attribute(self, name, value):
     """Parameters are set in both, fitted attributes in the estimator that has them."""
-    ours = vars(self).get(OURS)
-    if ours is not None and name != OURS:
+    own_estimator = vars(self).get(OURS)
+    if own_estimator is not None and name != OURS:
         if name.endswith("_") and not name.endswith("__"):
-            setattr(ours, name, value)
+            setattr(own_estimator, name, value)
             return
-        if hasattr(ours, name) and not name.startswith("_"):
-            setattr(ours, name, our_value(value))
+        if hasattr(own_estimator, name) and not name.startswith("_"):
+            setattr(own_estimator, name, _our_value(value))
     object.__setattr__(self, name, value)
 
 
-def list_attributes(self):
-    ours = vars(self).get(OURS)
-    return sorted({*object.__dir__(self), *(dir(ours) if ours is not None else ())})
+def _list_attributes(self):
+    own_estimator = vars(self).get(OURS)
+    return sorted(
+        {
+            *object.__dir__(self),
+            *(dir(own_estimator) if own_estimator is not None else ()),
+        }
+    )
 
 
 # -- fitting -----------------------------------------------------------------------
 
 
-def fit_by_either(estimator, name, original, args, keywords):
+def _fit_by_either(estimator, name, original, args, keywords):
     """Fit ours; where it refuses the parameters or the data, the original."""
     from .replacement import is_active
 
@@ -236,24 +243,24 @@ def fit_by_either(estimator, name, original, args, keywords):
         return original(estimator, *args, **keywords)
     label = type(estimator).__qualname__
     goes_on = name == "partial_fit" or getattr(estimator, "warm_start", False)
-    reason = reason_against_ours(estimator, goes_on)
+    reason = _reason_against_ours(estimator, goes_on)
     if reason is None and is_active():
-        stream = random_stream(estimator)
-        before = None if stream is None else stream.get_state()
+        stream = _random_stream(estimator)
+        stream_state = None if stream is None else stream.get_state()
         try:
-            ours = prepare_ours(estimator, label)
-            answer = getattr(ours, name)(*args, **keywords)
+            own_estimator = _prepare_ours(estimator, label)
+            answer = getattr(own_estimator, name)(*args, **keywords)
         except Exception as error:
             if goes_on and OURS in vars(estimator):
                 raise  # the fit so far is ours, and the original cannot go on with it
             reason = reason_of(error)
             if stream is not None:
-                stream.set_state(before)
+                stream.set_state(stream_state)
         else:
-            drop_fit_of_original(estimator)
-            vars(estimator)[OURS] = ours
+            _drop_fit_of_original(estimator)
+            vars(estimator)[OURS] = own_estimator
             count_fit_by_ours(label)
-            return answer_of(estimator, ours, answer)
+            return _answer_of(estimator, own_estimator, answer)
     vars(estimator).pop(OURS, None)
     vars(estimator)[WITH_ORIGINAL] = True
     try:
@@ -264,10 +271,10 @@ def fit_by_either(estimator, name, original, args, keywords):
     return answer
 
 
-def reason_against_ours(estimator, goes_on) -> str | None:
+def _reason_against_ours(estimator, goes_on) -> str | None:
     """Why the original has to fit, before anything is tried; None if ours may."""
     state = vars(estimator)
-    if goes_on and OURS not in state and any(is_fitted_name(n) for n in state):
+    if goes_on and OURS not in state and any(_is_fitted_name(n) for n in state):
         return "goes on with a fit of the original"
     for cls in type(estimator).__mro__:
         if "_original" in vars(cls):
@@ -284,17 +291,17 @@ def reason_against_ours(estimator, goes_on) -> str | None:
     return None
 
 
-def is_fitted_name(name) -> bool:
+def _is_fitted_name(name) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
-def drop_fit_of_original(estimator) -> None:
+def _drop_fit_of_original(estimator) -> None:
     state = vars(estimator)
-    for name in [n for n in state if is_fitted_name(n) and n != OURS]:
+    for name in [n for n in state if _is_fitted_name(n) and n != OURS]:
         del state[name]
 
 
-def random_stream(estimator):
+def _random_stream(estimator):
     """The stream that `random_state` stands for, None for a seed or no such thing."""
     if not hasattr(estimator, "random_state"):
         return None
@@ -304,34 +311,34 @@ def random_stream(estimator):
     return value if isinstance(value, np.random.RandomState) else None
 
 
-def prepare_ours(estimator, label):
+def _prepare_ours(estimator, label):
     """Our estimator with the parameters of an accelerated one."""
-    parameters = our_parameters(estimator)
-    ours = vars(estimator).get(OURS)
-    if ours is None:
-        ours = our_class(type(estimator))(**parameters)
+    parameters = _our_parameters(estimator)
+    own_estimator = vars(estimator).get(OURS)
+    if own_estimator is None:
+        own_estimator = our_class(type(estimator))(**parameters)
         if label.startswith("hmmlearn"):  # a fit starts from what the user has set
             for name, value in list(vars(estimator).items()):
-                if is_fitted_name(name) or name in ("n_features", "n_trials"):
-                    setattr(ours, name, value)
+                if _is_fitted_name(name) or name in ("n_features", "n_trials"):
+                    setattr(own_estimator, name, value)
     else:
-        ours.set_params(**parameters)
-    return ours
+        own_estimator.set_params(**parameters)
+    return own_estimator
 
 
-def our_parameters(estimator) -> dict:
+def _our_parameters(estimator) -> dict:
     """The parameters that are not at the original's defaults, in our words."""
     home = next(c for c in type(estimator).__mro__ if "_original" in vars(c))
     parameters = {}
-    for name, parameter in class_parameters(home._original).items():
+    for name, parameter in _class_parameters(home._original).items():
         value = getattr(estimator, name)
-        if not is_same(value, parameter.default):
-            parameters[name] = our_value(value)
-    if "random_state" in class_parameters(home._original):
-        parameters["random_state"] = random_stream(estimator) or estimator.random_state
+        if not _is_same(value, parameter.default):
+            parameters[name] = _our_value(value)
+    if "random_state" in _class_parameters(home._original):
+        parameters["random_state"] = _random_stream(estimator) or estimator.random_state
     if OURS in vars(estimator):  # it may have been fitted with other values before
-        known = set(class_parameters(home._original)) - set(parameters)
-        defaults = class_parameters(our_class(type(estimator)))
+        known = set(_class_parameters(home._original)) - set(parameters)
+        defaults = _class_parameters(our_class(type(estimator)))
         for name in known & set(defaults):
             if defaults[name].default is not inspect.Parameter.empty:
                 parameters[name] = defaults[name].default
@@ -339,11 +346,11 @@ def our_parameters(estimator) -> dict:
 
 
 @functools.cache
-def class_parameters(cls) -> dict[str, inspect.Parameter]:
+def _class_parameters(cls) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(cls).parameters)
 
 
-def is_same(value, default) -> bool:
+def _is_same(value, default) -> bool:
     """Whether a parameter is left at its default; arrays never are."""
     if value is default:
         return True
@@ -355,14 +362,14 @@ def is_same(value, default) -> bool:
     )
 
 
-def our_value(value):
+def _our_value(value):
     """A parameter in our words: our estimator for an accelerated one, in lists too."""
     cls = type(value)
     if type(cls) is AcceleratedMeta and "_original" in vars(cls):
         try:
-            return fitted_by_ours(value) or our_class(cls)(**our_parameters(value))
+            return _fitted_by_ours(value) or our_class(cls)(**_our_parameters(value))
         except Exception:  # ours does not take these parameters: the original serves
             return value
     if cls in (list, tuple):
-        return cls(our_value(item) for item in value)
+        return cls(_our_value(item) for item in value)
     return value

@@ -22,7 +22,9 @@ class Place:
         name = f"{self._name}.{last}"
         if name in replaced_names():
             return accelerated_class(name)
-        if any(other.startswith(f"{name}.") for other in replaced_names()):
+        if any(
+            replaced_name.startswith(f"{name}.") for replaced_name in replaced_names()
+        ):
             return Place(name)
         raise AttributeError(f"there is no accelerated class {name}")
 

@@ -28,7 +28,7 @@ OTHER_PLACES = {
 
 
 @dataclass
-class State:
+class ReplacementState:
     """Whether classes are replaced now, and whether a report follows."""
 
     active: bool = False
@@ -37,7 +37,7 @@ class State:
     originals: dict[str, type] = field(default_factory=dict)  # by dotted name
 
 
-STATE = State()
+STATE = ReplacementState()
 
 
 class Acceleration:
@@ -71,21 +71,21 @@ def is_active() -> bool:
 
 def set_active(active, show_report) -> Acceleration:
     """Turn replacement on or off; the answer restores what was before."""
-    before = (STATE.active, STATE.show_report)
+    old_state = (STATE.active, STATE.show_report)
     STATE.active = bool(active)
     STATE.show_report = bool(show_report)
     if active and not STATE.originals:
         STATE.originals.update(find_originals())
-    if active and not before[0]:
-        warn_of_early_imports()
+    if active and not old_state[0]:
+        _warn_of_early_imports()
     for name, original in STATE.originals.items():
         module, _, last = name.rpartition(".")
         value = accelerated_class(name) if STATE.active else original
         setattr(sys.modules[module], last, value)
     if active and show_report and not STATE.registered:
-        atexit.register(show_at_exit)
+        atexit.register(_show_at_exit)
         STATE.registered = True
-    return Acceleration(before)
+    return Acceleration(old_state)
 
 
 @cache
@@ -101,9 +101,9 @@ def replaced_names() -> dict[str, str]:
         if package.ispkg and importlib.util.find_spec(theirs) is not None:
             places[theirs] = f"{OURS}.{package.name}"
     return {
-        f"{theirs}.{name}": f"{ours}.{name}"
-        for theirs, ours in places.items()
-        for name in defining_modules(ours)
+        f"{theirs}.{name}": f"{own_name}.{name}"
+        for theirs, own_name in places.items()
+        for name in defining_modules(own_name)
         if not name.startswith("_")
     }
 
@@ -126,7 +126,7 @@ def find_originals() -> dict[str, type]:
     return originals
 
 
-def warn_of_early_imports() -> None:
+def _warn_of_early_imports() -> None:
     """Names that the main program imported before stay the originals: say so."""
     originals = set(STATE.originals.values())
     names = [
@@ -142,6 +142,6 @@ def warn_of_early_imports() -> None:
         )
 
 
-def show_at_exit() -> None:
+def _show_at_exit() -> None:
     if STATE.show_report:
         print(fit_report(), file=sys.stderr)

@@ -87,10 +87,10 @@ def fit_report() -> AccelerationReport:
     >>> isinstance(pansophy.accelerate.fit_report().fits, dict)
     True
     """
-    return AccelerationReport(dict(FITS), unreplaced_estimators())
+    return AccelerationReport(dict(FITS), _unreplaced_estimators())
 
 
-def unreplaced_estimators() -> list[str]:
+def _unreplaced_estimators() -> list[str]:
     """Estimators of scikit-learn or hmmlearn in the main program that are not ours."""
     base = sys.modules.get("sklearn.base")
     main = sys.modules.get("__main__")
@@ -101,11 +101,11 @@ def unreplaced_estimators() -> list[str]:
         cls = value if isinstance(value, type) else type(value)
         library = cls.__module__.partition(".")[0]
         if library in ("sklearn", "hmmlearn") and issubclass(cls, base.BaseEstimator):
-            names.add(f"{module_without_private_parts(cls)}.{cls.__name__}")
+            names.add(f"{_module_without_private_parts(cls)}.{cls.__name__}")
     return sorted(names - set(FITS))
 
 
-def module_without_private_parts(cls) -> str:
+def _module_without_private_parts(cls) -> str:
     """The module of a class without its private parts."""
     parts = cls.__module__.split(".")
     return ".".join(part for part in parts if not part.startswith("_"))

@@ -24,10 +24,10 @@ def run_script(path, arguments=(), *, show_report=True) -> None:
     `python path arguments`.
     """
     folder = os.path.dirname(os.path.abspath(path))
-    run_main(path, folder, [path, *arguments], show_report)
+    _run_main(path, folder, [path, *arguments], show_report)
 
 
-def run_main(path, folder, argv, show_report) -> None:
+def _run_main(path, folder, argv, show_report) -> None:
     """Run the file as `__main__`, a module that stays: pickles refer to it."""
     with io.open_code(os.path.abspath(path)) as file:
         code = compile(file.read(), path, "exec")
@@ -54,15 +54,15 @@ def run_command(arguments) -> None:
     if arguments[0] == "-m":
         if len(arguments) == 1:
             sys.exit("python -m pansophy.accelerate -m: name a module")
-        path = module_file(arguments[1])
-        run_main(path, os.getcwd(), [path, *arguments[2:]], show_report)
+        path = _module_file(arguments[1])
+        _run_main(path, os.getcwd(), [path, *arguments[2:]], show_report)
     elif not os.path.isfile(arguments[0]):
         sys.exit(f"python -m pansophy.accelerate: no such file: {arguments[0]}")
     else:
         run_script(arguments[0], arguments[1:], show_report=show_report)
 
 
-def module_file(name) -> str:
+def _module_file(name) -> str:
     """The file that `python -m name` would run."""
     sys.path[0] = os.getcwd()
     try:

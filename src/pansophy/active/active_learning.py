@@ -60,14 +60,14 @@ class ActiveLearningState(NamedTuple):
     scores: tuple
 
 
-def squared_distances_to_rows(X, rows):
+def _squared_distances_to_rows(X, rows):
     """Squared distances (n, m) of all rows of X (dense or sparse) to some of them."""
     if sp.issparse(X):
         return euclidean_distances(X, X[rows], squared=True)
     return squared_euclidean(X, X[rows])
 
 
-def most_central_row(X):
+def _most_central_row(X):
     """The row nearest to the mean."""
     m = np.asarray(X.mean(axis=0)).reshape(1, -1)
     near = euclidean_distances if sp.issparse(X) else squared_euclidean
@@ -85,20 +85,20 @@ def farthest_first(X, selected, k):
         )
     new = []
     if not selected:
-        selected.append(most_central_row(X))
+        selected.append(_most_central_row(X))
         new = [selected[0]]
         k -= 1
-    D = squared_distances_to_rows(X, selected).min(axis=1)
+    D = _squared_distances_to_rows(X, selected).min(axis=1)
     D[selected] = -1.0
     for _ in range(min(k, X.shape[0] - len(selected))):
         i = int(np.argmax(D))
         new.append(i)
-        D = np.minimum(D, squared_distances_to_rows(X, [i])[:, 0])
+        D = np.minimum(D, _squared_distances_to_rows(X, [i])[:, 0])
         D[i] = -1.0
     return np.asarray(new, int)
 
 
-def oracle_function(oracle, X) -> Callable:
+def _oracle_function(oracle, X) -> Callable:
     """The oracle as a function of row numbers, one label for each."""
     if not callable(oracle):
         y = np.asarray(oracle)
@@ -178,7 +178,7 @@ def run_active_learning(
         raise ValueError("budget must be at least 2 and batch at least 1.")
     if test is not None and not sp.issparse(test[0]):
         test = np.asarray(test[0]), test[1]
-    ask = oracle_function(oracle, X)
+    ask = _oracle_function(oracle, X)
     rng = make_rng(random_state)
     sampler = sampler or UncertaintySampler()
     n = X.shape[0]
@@ -186,8 +186,8 @@ def run_active_learning(
     queried, labels = initial_labels(X, ask, max_labels, start)
 
     def fit_model(queried, labels):
-        at = np.asarray(queried, int)
-        return clone(estimator).fit(X[at], np.asarray(labels))
+        rows = np.asarray(queried, int)
+        return clone(estimator).fit(X[rows], np.asarray(labels))
 
     def score_model(model):
         if test is None:
@@ -221,10 +221,8 @@ def run_active_learning(
 
     first = next_state(queried, labels, (), ())
     rounds = -(-(max_labels - len(queried)) // batch)
-    run = iterate(
-        step, first, max_iter=rounds, tol=-1.0, change=lambda a, b: 1.0, task=task
-    )
-    return make_report(run, budget)
+    run = iterate(step, first, max_iter=rounds, tol=None, task=task)
+    return _make_report(run, budget)
 
 
 def initial_labels(X, ask, max_labels, start):
@@ -254,7 +252,7 @@ def initial_labels(X, ask, max_labels, start):
     return queried, labels
 
 
-def make_report(run, budget) -> ActiveLearningReport:
+def _make_report(run, budget) -> ActiveLearningReport:
     """The report of the last state."""
     s = run.state
     reason = run.reason

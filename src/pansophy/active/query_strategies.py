@@ -216,7 +216,7 @@ class QueryByCommittee(QueryStrategy):
         classes = np.unique(y[rows])
         answers = []
         for _ in range(self.size):
-            member = clone(base).fit(*resample_labelled_rows(X, y, rows, rng))
+            member = clone(base).fit(*_resample_labelled_rows(X, y, rows, rng))
             P = np.zeros((len(labelled), len(classes)))
             P[:, np.searchsorted(classes, member.classes_)] = member.predict_proba(X)
             answers.append(P)
@@ -228,12 +228,12 @@ class QueryByCommittee(QueryStrategy):
         return mean - np.mean([predictive_entropy(P) for P in A], axis=0)
 
 
-def resample_labelled_rows(X, y, rows, rng):
+def _resample_labelled_rows(X, y, rows, rng):
     """Labelled rows drawn with replacement, at least one of each class."""
     first = [rng.choice(rows[y[rows] == c]) for c in np.unique(y[rows])]
     rest = rng.choice(rows, max(len(rows) - len(first), 0))
-    at = np.concatenate((np.asarray(first, int), rest))
-    return X[at], y[at]
+    drawn = np.concatenate((np.asarray(first, int), rest))
+    return X[drawn], y[drawn]
 
 
 @dataclass
@@ -274,7 +274,7 @@ class ExpectedEntropyReduction(QueryStrategy):
             free = free[np.argsort(-u(P)[free], kind="stable")[: self.candidates]]
         rows = np.flatnonzero(labelled)
         for i in free:
-            at = np.append(rows, i)
+            training_rows = np.append(rows, i)
             left = 0.0
             pool = np.flatnonzero(~labelled)
             pool = pool[pool != i]
@@ -282,9 +282,9 @@ class ExpectedEntropyReduction(QueryStrategy):
                 if P[i, k] == 0 or not len(pool):
                     continue
                 labels = np.append(y[rows], label)
-                again = clone(model).fit(X[at], labels)
+                refitted = clone(model).fit(X[training_rows], labels)
                 left += P[i, k] * float(
-                    np.mean(u(np.asarray(again.predict_proba(X[pool]))))
+                    np.mean(u(np.asarray(refitted.predict_proba(X[pool]))))
                 )
             out[i] = -left
         return out

@@ -231,7 +231,7 @@ class Comparison:
         """The leaderboard as plain dicts, one per method."""
         from .report.formatting import describe_blend, describe_warnings
 
-        out = []
+        rows = []
         for row in self.leaderboard:
             record = {"rank": row.rank, "method": row.method}
             for name, s in row.scores.items():
@@ -252,8 +252,8 @@ class Comparison:
                 "remarks": describe_warnings(row),
                 "parts": describe_blend(row.blend),
             }
-            out.append(record)
-        return out
+            rows.append(record)
+        return rows
 
     @property
     def table(self):

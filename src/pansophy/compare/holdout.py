@@ -43,10 +43,10 @@ def load_holdout(schema, table, counted=False) -> Samples:
 
 def overlap_notes(data, holdout) -> list[str]:
     """A note if rows of the test set are among the rows compared as well."""
-    both = concatenate_samples(data, holdout)
-    y = both.y if both.y.ndim == 2 else both.y[:, None]
-    values = np.column_stack([both.frame.values, y])
-    code = duplicate_groups(MixedFrame(values, both.frame.texts))
+    joined = _concatenate_samples(data, holdout)
+    y = joined.y if joined.y.ndim == 2 else joined.y[:, None]
+    values = np.column_stack([joined.frame.values, y])
+    code = duplicate_groups(MixedFrame(values, joined.frame.texts))
     if code is None:
         return []
     n = len(data)
@@ -63,12 +63,12 @@ def evaluate_on_holdout(comparison, holdout, progress=None) -> HoldoutComparison
     """The ranked methods, fitted on all rows, compared on rows of `load_holdout`."""
     c = comparison
     n = len(c.data)
-    both = concatenate_samples(c.data, holdout)
+    joined = _concatenate_samples(c.data, holdout)
     fold = (np.arange(n), np.arange(n, n + len(holdout)))
     split = Split("test table", "as asked", [fold])
     methods = [c.trial(row.method).method for row in c.leaderboard]
     trials, _ = run_trials(
-        methods, both, c.schema, c.metrics, split, c.limits, None, progress
+        methods, joined, c.schema, c.metrics, split, c.limits, None, progress
     )
     predictions = {
         t.method.name: t.predictions[n:]
@@ -87,10 +87,10 @@ def evaluate_on_holdout(comparison, holdout, progress=None) -> HoldoutComparison
     )
 
 
-def concatenate_samples(a, b) -> Samples:
+def _concatenate_samples(a, b) -> Samples:
     """Rows of a, then rows of b; groups and times of b are blank."""
     texts = tuple(
-        pa.concat_arrays([combined_text(s), combined_text(t)])
+        pa.concat_arrays([_combined_text(s), _combined_text(t)])
         for s, t in zip(a.frame.texts, b.frame.texts)
     )
     frame = MixedFrame(np.concatenate([a.frame.values, b.frame.values]), texts)
@@ -102,5 +102,5 @@ def concatenate_samples(a, b) -> Samples:
     return Samples(frame, y, weight, extend(a.group, -1), extend(a.time, np.inf))
 
 
-def combined_text(texts):
+def _combined_text(texts):
     return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

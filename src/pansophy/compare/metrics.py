@@ -50,7 +50,7 @@ class Metric(NamedTuple):
         return interval._replace(low=low, high=high)
 
 
-def row_mean_metric(
+def _row_mean_metric(
     name,
     task,
     row_losses,
@@ -77,7 +77,7 @@ def row_mean_metric(
     )
 
 
-def aggregate_metric(name, task, score, lower=0.0, *, pooled=True) -> Metric:
+def _aggregate_metric(name, task, score, lower=0.0, *, pooled=True) -> Metric:
     """A metric of all rows together; greater is better, from `lower` to 1.
 
     One that orders rows by their scores is not `pooled`: scores of models of different
@@ -86,46 +86,46 @@ def aggregate_metric(name, task, score, lower=0.0, *, pooled=True) -> Metric:
     return Metric(name, task, True, score, bounds=(lower, 1.0), pooled=pooled)
 
 
-def clip_and_normalise(p):
+def _clip_and_normalise(p):
     p = np.clip(p, TINY_PROBABILITY, 1)
     return p / p.sum(1, keepdims=True)
 
 
-def true_class_probability(p, y):
+def _true_class_probability(p, y):
     """The probability given to what happened."""
     return p[np.arange(len(y)), y]
 
 
-def log_loss_rows(y, p):
-    return -np.log(true_class_probability(clip_and_normalise(p), y))
+def _log_loss_rows(y, p):
+    return -np.log(_true_class_probability(_clip_and_normalise(p), y))
 
 
-def brier_rows(y, p):
+def _brier_rows(y, p):
     """Squared error of the probabilities: of two classes that of one, as is usual."""
     error = ((p - np.eye(p.shape[1])[y]) ** 2).sum(1)
     return error / 2 if p.shape[1] == 2 else error
 
 
-def one_against_rest(score):
+def _one_against_rest(score):
     """The mean over classes that occur, but not alone; two classes: the second."""
 
     def mean(y, p, w=None):
         if p.shape[1] == 2:
             return score(y == 1, p[:, 1], w)
-        return mean_over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
+        return _mean_over_columns(score, y[:, None] == np.arange(p.shape[1]), p, w)
 
     return mean
 
 
-def mean_over_columns(score, Y, P, w=None):
+def _mean_over_columns(score, Y, P, w=None):
     """The mean over the columns of Y that hold both 0 and 1."""
-    both = Y.min(0) < Y.max(0)
-    pairs = zip(Y[:, both].T, P[:, both].T)
+    is_varied = Y.min(0) < Y.max(0)
+    pairs = zip(Y[:, is_varied].T, P[:, is_varied].T)
     results = [score(a, b, w) for a, b in pairs]
     return float(np.mean(results)) if results else float("nan")
 
 
-def balanced_accuracy(y, p, w=None):
+def _balanced_accuracy(y, p, w=None):
     """The mean over classes that occur of the share that is recognised."""
     w = np.ones(len(y)) if w is None else w
     hit = np.bincount(y, w * (p.argmax(1) == y), p.shape[1])
@@ -133,25 +133,27 @@ def balanced_accuracy(y, p, w=None):
     return float(np.mean(hit[all_of > 0] / all_of[all_of > 0]))
 
 
-def f1_metric(y, p, w=None):
+def _f1_metric(y, p, w=None):
     """F1 of the second of two classes; of more, the mean over classes that occur."""
     k = p.shape[1]
     w = np.ones(len(y)) if w is None else w
     predicted = p.argmax(1)
     hit = np.bincount(y, w * (predicted == y), k)
     all_of = np.bincount(y, w, k)
-    either = all_of + np.bincount(predicted, w, k)
-    f1 = np.divide(2 * hit, either, out=np.zeros(k), where=either > 0)
+    true_or_predicted = all_of + np.bincount(predicted, w, k)
+    f1 = np.divide(
+        2 * hit, true_or_predicted, out=np.zeros(k), where=true_or_predicted > 0
+    )
     return float(f1[1] if k == 2 else f1[np.unique(y)].mean())
 
 
-def ranked_probability_rows(y, p):
+def _ranked_probability_rows(y, p):
     """Mean over the cuts between classes of (P(at most k) - [y at most k])^2."""
     cuts = np.arange(p.shape[1] - 1)
     return ((p.cumsum(1)[:, :-1] - (y[:, None] <= cuts)) ** 2).mean(1)
 
 
-def quadratic_kappa(y, p, w=None):
+def _quadratic_kappa(y, p, w=None):
     """Agreement beyond chance, wrong answers weighed by their squared distance."""
     k = p.shape[1]
     result = sk.cohen_kappa_score(
@@ -160,24 +162,24 @@ def quadratic_kappa(y, p, w=None):
     return float(result)
 
 
-def r2_metric(y, p, w=None):
+def _r2_metric(y, p, w=None):
     """The share of the variance that is explained; of equal numbers 0, or 1 if met."""
     if len(y) < 2:
         return float("nan")
     left = np.average((y - p) ** 2, weights=w)
-    whole = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
-    if whole == 0:
+    total_variance = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    if total_variance == 0:
         return float(left == 0)
-    return float(1 - left / whole)
+    return float(1 - left / total_variance)
 
 
-def deviance_rows(y, p):
+def _deviance_rows(y, p):
     """Poisson deviance of each row."""
     p = np.maximum(p, MIN_COUNT)
     return 2 * (special.xlogy(y, y / p) - y + p)
 
 
-def label_loss_rows(y, p):
+def _label_loss_rows(y, p):
     """Mean over labels of -log of the probability given to what happened."""
     p = np.clip(p, TINY_PROBABILITY, 1 - TINY_PROBABILITY)
     return -(y * np.log(p) + (1 - y) * np.log1p(-p)).mean(1)
@@ -189,15 +191,15 @@ squared_error_rows = lambda y, p: (y - p) ** 2
 absolute_error_rows = lambda y, p: np.abs(y - p)
 
 METRICS = [
-    row_mean_metric(
-        "ranked probability score", ORDERED, ranked_probability_rows, upper=1.0
+    _row_mean_metric(
+        "ranked probability score", ORDERED, _ranked_probability_rows, upper=1.0
     ),
-    aggregate_metric("quadratic kappa", ORDERED, quadratic_kappa, -1.0),
-    row_mean_metric(
+    _aggregate_metric("quadratic kappa", ORDERED, _quadratic_kappa, -1.0),
+    _row_mean_metric(
         "class distance", ORDERED, lambda y, p: np.abs(p.argmax(1) - y) * 1.0
     ),
-    row_mean_metric("log loss", CLASS, log_loss_rows),
-    row_mean_metric(
+    _row_mean_metric("log loss", CLASS, _log_loss_rows),
+    _row_mean_metric(
         "accuracy",
         CLASS,
         lambda y, p: (p.argmax(1) != y) * 1.0,
@@ -206,25 +208,25 @@ METRICS = [
         greater=True,
         share=True,
     ),
-    row_mean_metric("brier score", CLASS, brier_rows, upper=2.0),
-    aggregate_metric("roc auc", CLASS, one_against_rest(roc_auc), pooled=False),
-    aggregate_metric(
+    _row_mean_metric("brier score", CLASS, _brier_rows, upper=2.0),
+    _aggregate_metric("roc auc", CLASS, _one_against_rest(roc_auc), pooled=False),
+    _aggregate_metric(
         "average precision",
         CLASS,
-        one_against_rest(average_precision),
+        _one_against_rest(average_precision),
         pooled=False,
     ),
-    aggregate_metric("balanced accuracy", CLASS, balanced_accuracy),
-    aggregate_metric("f1", CLASS, f1_metric),
-    row_mean_metric("rmse", NUMBER, squared_error_rows, root_of_mean),
-    aggregate_metric("r2", NUMBER, r2_metric, -np.inf),
-    row_mean_metric("mae", NUMBER, absolute_error_rows),
-    row_mean_metric("poisson deviance", COUNT, deviance_rows),
-    row_mean_metric("rmse", COUNT, squared_error_rows, root_of_mean),
-    row_mean_metric("mae", COUNT, absolute_error_rows),
-    aggregate_metric("r2", COUNT, r2_metric, -np.inf),
-    row_mean_metric("log loss", LABELS, label_loss_rows),
-    row_mean_metric(
+    _aggregate_metric("balanced accuracy", CLASS, _balanced_accuracy),
+    _aggregate_metric("f1", CLASS, _f1_metric),
+    _row_mean_metric("rmse", NUMBER, squared_error_rows, root_of_mean),
+    _aggregate_metric("r2", NUMBER, _r2_metric, -np.inf),
+    _row_mean_metric("mae", NUMBER, absolute_error_rows),
+    _row_mean_metric("poisson deviance", COUNT, _deviance_rows),
+    _row_mean_metric("rmse", COUNT, squared_error_rows, root_of_mean),
+    _row_mean_metric("mae", COUNT, absolute_error_rows),
+    _aggregate_metric("r2", COUNT, _r2_metric, -np.inf),
+    _row_mean_metric("log loss", LABELS, _label_loss_rows),
+    _row_mean_metric(
         "label accuracy",
         LABELS,
         lambda y, p: ((p >= 0.5) != y).mean(1),
@@ -232,7 +234,7 @@ METRICS = [
         upper=1.0,
         greater=True,
     ),
-    row_mean_metric(
+    _row_mean_metric(
         "exact match",
         LABELS,
         lambda y, p: ((p >= 0.5) != y).any(1) * 1.0,
@@ -241,13 +243,13 @@ METRICS = [
         greater=True,
         share=True,
     ),
-    row_mean_metric(
+    _row_mean_metric(
         "brier score", LABELS, lambda y, p: ((p - y) ** 2).mean(1), upper=1.0
     ),
-    aggregate_metric(
+    _aggregate_metric(
         "roc auc",
         LABELS,
-        lambda y, p, w=None: mean_over_columns(roc_auc, y, p, w),
+        lambda y, p, w=None: _mean_over_columns(roc_auc, y, p, w),
         pooled=False,
     ),
 ]

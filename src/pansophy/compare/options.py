@@ -77,7 +77,7 @@ def option(default, kind, text, flag=None, *, recorded=True, affects_scores=Fals
     affects_scores : bool
         Whether `results.json` names the value if it is not the default.
     """
-    about = {
+    metadata = {
         "kind": kind,
         "text": text,
         "flag": flag,
@@ -85,8 +85,8 @@ def option(default, kind, text, flag=None, *, recorded=True, affects_scores=Fals
         "affects_scores": affects_scores,
     }
     if default is MISSING:
-        return field(metadata=about)
-    return field(default=default, metadata=about)
+        return field(metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -514,11 +514,11 @@ class Options:
 
             raise TableError(unknown_column_message(self.by, table.column_names))
         if self.costs is not None:
-            check_costs(self.costs, schema.classes)
+            _check_costs(self.costs, schema.classes)
 
     def recorded(self, table) -> dict:
         """The options as a run folder records them, ready for JSON."""
-        out: dict[str, Any] = {
+        record: dict[str, Any] = {
             "source": describe_source(table),
             "file": is_file_path(table),
         }
@@ -527,18 +527,18 @@ class Options:
             if not f.metadata["recorded"]:
                 continue
             if f.name == "methods" and isinstance(value, dict):
-                out["own_methods"] = list(value)
+                record["own_methods"] = list(value)
                 continue
             if f.name in ("schema", "test") and value is not None:
                 value = describe_source(value)
-            out[f.name] = builtin_number(value)
-        return out
+            record[f.name] = _builtin_number(value)
+        return record
 
     def changed(self) -> dict:
         """Options that affect scores or the kept model and differ from the default."""
         from ..tables.targets import as_name_list
 
-        out = {}
+        changes = {}
         for f in fields(self):
             value = getattr(self, f.name)
             if not f.metadata["affects_scores"] or value == f.default:
@@ -550,12 +550,12 @@ class Options:
                     continue
                 value = describe_source(value)
             if value or value is False:
-                out[f.name] = value
-        return out
+                changes[f.name] = value
+        return changes
 
 
 @cache
-def field_rules(cls) -> dict[str, ParameterRule]:
+def _field_rules(cls) -> dict[str, ParameterRule]:
     """The rule of every field of a dataclass, read off its annotations."""
     from ..params import rule_of
     from . import option_types
@@ -568,13 +568,13 @@ def check_fields(instance) -> None:
     """Raise one sentence about the first field that breaks its rule."""
     from ..params import ParameterError
 
-    for name, (description, accepts) in field_rules(type(instance)).items():
+    for name, (description, accepts) in _field_rules(type(instance)).items():
         value = getattr(instance, name)
         if not accepts(value):
             raise ParameterError(f"{name} must be {description}, got {value!r}.")
 
 
-def check_costs(costs, class_labels) -> None:
+def _check_costs(costs, class_labels) -> None:
     """Raise unless there is one cost for each of two classes, not all of them 0."""
     from ..params import ParameterError
 
@@ -594,7 +594,7 @@ def check_costs(costs, class_labels) -> None:
         raise ParameterError("costs must not all be 0.")
 
 
-def builtin_number(value: Any) -> Any:
+def _builtin_number(value: Any) -> Any:
     """A number of NumPy as one of Python; anything else as it is."""
     return value.item() if type(value).__module__ == "numpy" else value
 
@@ -656,12 +656,12 @@ def options_table() -> str:
     rows = ["| option | flag | default | what it does |", "|---|---|---|---|"]
     for f in fields(Options):
         default = "" if f.default is MISSING else f"`{f.default!r}`"
-        cells = (f"`{f.name}`", f"`{flag_name(f)}`", default, f.metadata["text"])
+        cells = (f"`{f.name}`", f"`{_flag_name(f)}`", default, f.metadata["text"])
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
-def flag_name(f: Field) -> str:
+def _flag_name(f: Field) -> str:
     """The long flag of an option on the command line, e.g. `--max-rows`."""
     flag = f.metadata["flag"]
     if flag.declarations:
@@ -679,11 +679,11 @@ def command_line_words(name, value) -> list[str]:
     (['--max-rows', '500'], ['--no-blend'])
     """
     f = next(f for f in fields(Options) if f.name == name)
-    long_flag = flag_name(f)
+    long_flag = _flag_name(f)
     form = f.metadata["flag"].form
     if isinstance(value, bool):
-        yes, _, no = long_flag.partition("/")
-        return [yes if value else no or f"--no-{name.replace('_', '-')}"]
+        yes, _, no_flag = long_flag.partition("/")
+        return [yes if value else no_flag or f"--no-{name.replace('_', '-')}"]
     if form == "pairs":
         return [w for k, v in value.items() for w in (long_flag, f"{k}={v}")]
     if form == "numbers":

@@ -75,27 +75,31 @@ def memory_is_watched() -> bool:
 def private_memory(pid) -> float:
     """Bytes of its own that a process and its children hold; 0 if it is gone."""
     if not LINUX:
-        return private_memory_by_psutil(pid)
+        return _private_memory_by_psutil(pid)
     total = 0.0
     todo = [pid]
     while todo:
-        one = todo.pop()
+        process_id = todo.pop()
         with contextlib.suppress(OSError, ValueError):
-            with open(f"/proc/{one}/status", encoding="ascii", errors="replace") as f:
+            with open(
+                f"/proc/{process_id}/status", encoding="ascii", errors="replace"
+            ) as f:
                 for line in f:
                     if line.startswith(("RssAnon", "RssShmem", "VmSwap")):
                         total += float(line.split()[1]) * 1024
-            with open(f"/proc/{one}/task/{one}/children", encoding="ascii") as f:
+            with open(
+                f"/proc/{process_id}/task/{process_id}/children", encoding="ascii"
+            ) as f:
                 todo += [int(child) for child in f.read().split()]
     return total
 
 
-def private_memory_by_psutil(pid) -> float:
+def _private_memory_by_psutil(pid) -> float:
     try:
         import psutil
 
-        one = psutil.Process(pid)
-        family = [one, *one.children(recursive=True)]
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
         return float(sum(p.memory_info().rss for p in family))
     except (ImportError, OSError):
         return 0.0
@@ -114,9 +118,11 @@ def cap_memory(limit) -> None:
 
     with contextlib.suppress(OSError, ValueError):
         with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-            now = next(float(k.split()[1]) for k in file if k.startswith("VmData"))
+            used_kilobytes = next(
+                float(k.split()[1]) for k in file if k.startswith("VmData")
+            )
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        soft = int(now * 1024 + limit)
+        soft = int(used_kilobytes * 1024 + limit)
         if hard != resource.RLIM_INFINITY:
             soft = min(soft, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

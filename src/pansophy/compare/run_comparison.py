@@ -89,7 +89,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         check_run_folder(options.folder, options.resume)
         refuse_own_input(options.folder, table)
         refuse_own_input(options.folder, options.test)
-    dataset, split = dataset_and_splits(table, options)
+    dataset, split = _dataset_and_splits(table, options)
     data, schema = dataset.data, dataset.schema
     metrics = metrics_for(schema.task, options.metric, ordered=schema.ordered)
     options.check_against(dataset.table, schema)
@@ -97,7 +97,7 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     holdout = (
         None if options.test is None else load_holdout(schema, options.test, counted)
     )
-    limits = execution_limits(options)
+    limits = _execution_limits(options)
     methods, skipped = choose_methods(
         replace(schema, weight=None) if counted else schema,
         int(np.mean([len(train) for train, _ in split.folds])),
@@ -111,10 +111,10 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     plan = make_plan(
         methods, data, schema, metrics, split, limits, options.recorded(table)
     )
-    with open_run_folder(options, plan, schema, as_recorded) as folder:
+    with _open_run_folder(options, plan, schema, as_recorded) as folder:
         work = make_workload(methods, data, schema, metrics, split, limits)
         with background_warm_up(work, limits):
-            exploration = explore_dataset(dataset, split, options.by)
+            exploration = _explore_dataset(dataset, split, options.by)
         trials, finished = run_trials(
             methods,
             data,
@@ -140,13 +140,13 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     estimates = score_estimates(trials, metrics, split, data)
     leaderboard = rank_methods(trials, metrics, estimates)
     if not leaderboard:
-        stop_without_result(trials, finished, limits)
+        _stop_without_result(trials, finished, limits)
     kept = choose_model(
         leaderboard,
         [t.method.name for t in trials],
         options.keep,
     )
-    suspicious = suspicious_findings(leaderboard, schema, len(data), split)
+    suspicious = _suspicious_findings(leaderboard, schema, len(data), split)
     findings, notes = findings_and_notes(
         by_severity([*exploration.findings, *suspicious]), dataset
     )
@@ -162,10 +162,10 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
         skipped=skipped,
         complete=finished and dummy_finished(trials),
         findings=findings,
-        notes=[*notes, *split.notes, *version_notes(folder), *moved_notes(folder)],
+        notes=[*notes, *split.notes, *_version_notes(folder), *_moved_notes(folder)],
         overview=exploration.overview,
-        settings=recorded_settings(options, table, dataset, metrics, split)
-        | provenance(started, data),
+        settings=_recorded_settings(options, table, dataset, metrics, split)
+        | _provenance(started, data),
         limits=limits,
         folder=options.folder,
         library=dataframe_library(table),
@@ -180,21 +180,21 @@ def run_comparison(table, options, progress, *, as_recorded=False) -> Comparison
     return comparison
 
 
-def dataset_and_splits(table, options):
+def _dataset_and_splits(table, options):
     """The rows and their folds; a design that was found, but cannot be cut, is left."""
     dataset = load_dataset(table, options)
     try:
-        return dataset, splits_of(dataset, options)
+        return dataset, _splits_of(dataset, options)
     except TableError as error:
         if dataset.design is None:
             raise
         left = str(error)
     dataset = load_dataset(table, replace(options, independent=True))
     dataset.notes.append(f"Rows are taken as independent, since otherwise: {left}")
-    return dataset, splits_of(dataset, options)
+    return dataset, _splits_of(dataset, options)
 
 
-def splits_of(dataset, options):
+def _splits_of(dataset, options):
     """The folds that the options ask for."""
     return make_splits(
         dataset.data,
@@ -222,7 +222,7 @@ def default_repeats(n) -> int:
     return next(repeats for limit, repeats in DEFAULT_REPEATS if n <= limit)
 
 
-def execution_limits(options) -> ExecutionLimits:
+def _execution_limits(options) -> ExecutionLimits:
     """Execution limits from the options."""
     memory = options.memory_limit
     return ExecutionLimits(
@@ -236,7 +236,7 @@ def execution_limits(options) -> ExecutionLimits:
     )
 
 
-def open_run_folder(options, plan, schema, as_recorded=False):
+def _open_run_folder(options, plan, schema, as_recorded=False):
     """The run folder with its plan and schema, or nothing, for `with`."""
     if options.folder is None:
         return nullcontext()
@@ -248,15 +248,15 @@ def open_run_folder(options, plan, schema, as_recorded=False):
     return folder
 
 
-def explore_dataset(dataset, split, by):
+def _explore_dataset(dataset, split, by):
     """Findings about the table, before anything is fitted."""
     from ..diagnose import explore
 
     if dataset.cells is not None:
-        found = explore(dataset.cells, schema=dataset.schema, by=by)
+        exploration = explore(dataset.cells, schema=dataset.schema, by=by)
         # cells with the same inputs differ by their answer and how often it is given
-        kept = [f for f in found.findings if "duplicates" not in f.kind]
-        return replace(found, findings=kept)
+        kept = [f for f in exploration.findings if "duplicates" not in f.kind]
+        return replace(exploration, findings=kept)
     return explore(
         dataset.table,
         schema=dataset.schema,
@@ -265,7 +265,7 @@ def explore_dataset(dataset, split, by):
     )
 
 
-def suspicious_findings(leaderboard, schema, rows, split) -> list:
+def _suspicious_findings(leaderboard, schema, rows, split) -> list:
     """A finding if the best score is too good to be taken on trust."""
     best = leaderboard[0]
     means = lambda row: {name: s.mean for name, s in row.scores.items()}
@@ -277,7 +277,7 @@ def suspicious_findings(leaderboard, schema, rows, split) -> list:
     )
 
 
-def stop_without_result(trials, finished, limits):
+def _stop_without_result(trials, finished, limits):
     """Raise, since no method has a result."""
     if not finished and limits.stop_after is None:
         raise KeyboardInterrupt
@@ -301,11 +301,11 @@ def findings_and_notes(findings, dataset) -> tuple[list, list[str]]:
             del excluded[f.column]
             f = f._replace(text=f"{f.text} It is left out.")
         merged.append(f)
-    notes = [f"{name!r} left out: {why}." for name, why in excluded.items()]
+    notes = [f"{name!r} left out: {reason}." for name, reason in excluded.items()]
     return merged, [*dataset.notes, *notes]
 
 
-def version_notes(folder) -> list[str]:
+def _version_notes(folder) -> list[str]:
     """Notes that the scores of a run folder were made with other versions."""
     changes = getattr(folder, "changes", ())
     if not changes:
@@ -316,7 +316,7 @@ def version_notes(folder) -> list[str]:
     ]
 
 
-def moved_notes(folder) -> list[str]:
+def _moved_notes(folder) -> list[str]:
     """A note where the files of an earlier run went."""
     previous = getattr(folder, "previous", None)
     if previous is None:
@@ -324,7 +324,7 @@ def moved_notes(folder) -> list[str]:
     return [f"What an earlier run had left in {folder.path} is now in {previous}."]
 
 
-def recorded_settings(options, table, dataset, metrics, split) -> dict:
+def _recorded_settings(options, table, dataset, metrics, split) -> dict:
     """The settings of `results.json`."""
     return {
         "metric": metrics[0].name,
@@ -345,7 +345,7 @@ def recorded_settings(options, table, dataset, metrics, split) -> dict:
     }
 
 
-def provenance(started, data) -> dict:
+def _provenance(started, data) -> dict:
     """Clock, data and versions: what is needed to repeat or doubt a result."""
     return {
         "seconds": round(clock() - started, 2),

@@ -35,10 +35,10 @@ def fill_empty_labels(table, schema) -> pa.Table:
     """An empty cell among texts that list labels is a row with no label."""
     if schema.task != "multilabel" or schema.form in ("", "list"):
         return table
-    at = table.column_names.index(schema.target)
-    column = table.column(at)
+    position = table.column_names.index(schema.target)
+    column = table.column(position)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not column.null_count or pa.types.is_null(column.type):
         return table
-    return table.set_column(at, schema.target, pc.fill_null(column, ""))
+    return table.set_column(position, schema.target, pc.fill_null(column, ""))

@@ -41,7 +41,7 @@ class Rerun:
         return "\n".join(["Not the same:", *(f"  {d}" for d in self.differences)])
 
 
-def recorded_options(folder, table=None) -> tuple:
+def _recorded_options(folder, table=None) -> tuple:
     """The table and the options that a run folder was made with."""
     if not Path(folder).exists():
         raise RunFolderError(f"There is no folder {str(folder)!r}.")
@@ -84,7 +84,7 @@ def rerun(folder, table=None, *, workers=None, progress=None) -> Rerun:
     """
     from .run_comparison import run_comparison
 
-    table, options = recorded_options(folder, table)
+    table, options = _recorded_options(folder, table)
     with tempfile.TemporaryDirectory() as place:
         options = replace(
             options, test=None, stop_after=None, folder=place, workers=workers
@@ -104,16 +104,18 @@ def reopen(folder, table=None):
     """
     from .run_comparison import races, run_comparison
 
-    table, options = recorded_options(folder, table)
+    table, options = _recorded_options(folder, table)
     requested = options.methods
-    check_dummy_complete(folder)
+    _check_dummy_complete(folder)
     if read_plan(folder)["versions"] != recorded_versions():
         # roles may be inferred in another way now
         options = replace(options, schema=Path(folder) / "schema.toml")
     with tempfile.TemporaryDirectory() as place:  # the run itself stays as it is
         for name in ("plan.json", "results.jsonl"):
             shutil.copy(Path(folder) / name, place)
-        link_folder(Path(folder).resolve() / "predictions", Path(place) / "predictions")
+        _link_folder(
+            Path(folder).resolve() / "predictions", Path(place) / "predictions"
+        )
         options = replace(
             options,
             methods=list(read_plan(folder)["methods"]),
@@ -142,18 +144,18 @@ def reopen(folder, table=None):
     return comparison
 
 
-def check_dummy_complete(folder) -> None:
+def _check_dummy_complete(folder) -> None:
     """Refuse a run in which not even the dummy has all its fits on record."""
     split = read_plan(folder)["split"]
     lines = [k for k in read_lines(folder) if k["method"] == DUMMY]
-    done = [k for k in lines if not k["failure"]]
-    if len(done) < split["folds"] * split["repeats"]:
+    finished = [k for k in lines if not k["failure"]]
+    if len(finished) < split["folds"] * split["repeats"]:
         raise RunFolderError(
             f"No method is complete in {folder}; resume the run first."
         )
 
 
-def link_folder(source, place):
+def _link_folder(source, place):
     """A folder seen from another place, copied where there are no links."""
     try:
         place.symlink_to(source, target_is_directory=True)

@@ -35,23 +35,23 @@ def score_on_shuffled_rows(comparison) -> ShuffledScore | None:
     split = make_splits(
         data, schema, folds=c.settings["folds"], seed=c.settings["seed"]
     )
-    return best_score(c, data, schema, split)
+    return _best_score(c, data, schema, split)
 
 
 def score_on_other_units(comparison) -> ShuffledScore | None:
     """The kept method for later rows of new units, or of the same if they were new."""
     c = comparison
     options = {"folds": c.settings["folds"], "seed": c.settings["seed"]}
-    other = "new" if c.split.units == "same" else "same"
+    other_units = "new" if c.split.units == "same" else "same"
     options["folds"] = len(np.unique([test.min() for _, test in c.split.folds]))
     try:
-        split = make_splits(c.data, c.schema, units=other, **options)
+        split = make_splits(c.data, c.schema, units=other_units, **options)
     except TableError:
         return None
-    return best_score(c, c.data, c.schema, split)
+    return _best_score(c, c.data, c.schema, split)
 
 
-def best_score(c, data, schema, split) -> ShuffledScore | None:
+def _best_score(c, data, schema, split) -> ShuffledScore | None:
     """The kept method on other folds; of a few others if the dummy is kept."""
     names = [c.winner]
     if c.winner == DUMMY:

@@ -113,8 +113,8 @@ class Split:
 
     def __str__(self):
         word = "fold" if self.per_repeat == 1 else "folds"
-        many = f"{self.repeats} x " if self.repeats > 1 else ""
-        text = f"{many}{self.per_repeat} {self.kind} {word}: {self.why}."
+        repeats_text = f"{self.repeats} x " if self.repeats > 1 else ""
+        text = f"{repeats_text}{self.per_repeat} {self.kind} {word}: {self.why}."
         return " ".join([text, *self.notes])
 
 
@@ -122,10 +122,10 @@ def folds_of(y, task, folds, repeats, seed):
     """[(train, test)] of stratified or plain folds, for all repeats."""
     kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
     cut = kind(n_splits=folds, n_repeats=repeats, random_state=seed)
-    return split_quietly(cut, np.zeros(len(y)), y)
+    return _split_quietly(cut, np.zeros(len(y)), y)
 
 
-def split_quietly(way, *rows) -> list:
+def _split_quietly(way, *rows) -> list:
     """The folds of a splitter; that a class has few rows is told in a note."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class")
@@ -164,7 +164,7 @@ def make_splits(
         With a group and a time whether later rows are of the same units or of new ones;
         by default of the same, where these come at many moments.
     """
-    check_split_options(data, kind, folds, repeats, gap)
+    _check_split_options(data, kind, folds, repeats, gap)
     notes: list[str] = []
     copies = None
     group = data.group
@@ -177,32 +177,32 @@ def make_splits(
             text = "rows with the same inputs stay together"
             reason = text if group is None else f"{reason}, and {text}"
             group = copies if group is None else merge_groups(group, copies)
-    along = kind == "time" or (kind == "auto" and data.time is not None)
+    is_over_time = kind == "time" or (kind == "auto" and data.time is not None)
     labels = (
-        stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
+        _stratification_codes(data.y, schema.task, folds) if kind != "plain" else None
     )
-    if along and data.group is not None and kind == "auto":
-        units = units or default_units(data, folds, gap)
+    if is_over_time and data.group is not None and kind == "auto":
+        units = units or _default_units(data, folds, gap)
         if units == "same":
             group = None if group is data.group else copies
         elif units == "new":
-            return panel_split(data, schema, folds, repeats, seed, gap, notes)
-    if along:
-        split = time_ordered_split(data, schema, group, folds, repeats, gap, notes)
+            return _panel_split(data, schema, folds, repeats, seed, gap, notes)
+    if is_over_time:
+        split = _time_ordered_split(data, schema, group, folds, repeats, gap, notes)
         return replace(split, units=units or "")
     if group is not None:
-        return grouped_split(
+        return _grouped_split(
             data, schema, group, labels, folds, repeats, seed, reason, notes
         )
     n = len(data)
     if labels is None:
-        folds = check_row_count(n, folds)
+        folds = _check_row_count(n, folds)
         reason = "as asked" if kind == "plain" else "the target is a number"
         return Split(
             "plain", reason, folds_of(data.y, "", folds, repeats, seed), repeats
         )
-    folds = folds_for_rarest_class(labels, schema, folds, notes)
-    check_row_count(n, folds)
+    folds = _folds_for_rarest_class(labels, schema, folds, notes)
+    _check_row_count(n, folds)
     cut = folds_of(labels, "classification", folds, repeats, seed)
     reason = "every fold has its share of each class"
     if schema.task == "multilabel":
@@ -210,16 +210,16 @@ def make_splits(
     return Split("stratified", reason, cut, repeats, tuple(notes))
 
 
-def check_split_options(data, kind, folds, repeats, gap):
+def _check_split_options(data, kind, folds, repeats, gap):
     if kind not in KINDS:
         raise ParameterError(f"split must be one of {', '.join(KINDS)}, got {kind!r}.")
-    for name, value, least in (
+    for name, value, minimum in (
         ("folds", folds, 2),
         ("repeats", repeats, 1),
         ("gap", gap, 0),
     ):
-        if not isinstance(value, int | np.integer) or value < least:
-            text = f"{name} must be a whole number of at least {least}"
+        if not isinstance(value, int | np.integer) or value < minimum:
+            text = f"{name} must be a whole number of at least {minimum}"
             raise ParameterError(f"{text}, got {value!r}.")
     if kind == "grouped" and data.group is None:
         raise TableError("Grouped folds need a column of groups; name one.")
@@ -228,11 +228,11 @@ def check_split_options(data, kind, folds, repeats, gap):
     for name in ("group", "time"):
         values = getattr(data, name)
         if values is not None and values.dtype.kind == "f" and np.isnan(values).any():
-            where = int(np.flatnonzero(np.isnan(values))[0]) + 1
-            raise TableError(f"The {name} of row {where} is missing.")
+            first_missing = int(np.flatnonzero(np.isnan(values))[0]) + 1
+            raise TableError(f"The {name} of row {first_missing} is missing.")
 
 
-def check_row_count(n, folds) -> int:
+def _check_row_count(n, folds) -> int:
     if n < 2 * folds:
         raise TableError(
             f"{n} rows are too few for {folds} folds; at least {2 * folds} are needed."
@@ -243,7 +243,7 @@ def check_row_count(n, folds) -> int:
 # --- classes -----------------------------------------------------------------------
 
 
-def stratification_codes(y, task, folds) -> np.ndarray | None:
+def _stratification_codes(y, task, folds) -> np.ndarray | None:
     """Codes whose shares every fold should have."""
     if task == "classification":
         return y
@@ -257,49 +257,50 @@ def stratification_codes(y, task, folds) -> np.ndarray | None:
     return np.zeros_like(code) if counts.min() < folds else code
 
 
-def class_name(schema, code) -> str:
+def _class_name(schema, code) -> str:
     known = code < len(schema.classes)
     return repr(schema.classes[code] if known else int(code))
 
 
-def folds_for_rarest_class(labels, schema, folds, notes) -> int:
+def _folds_for_rarest_class(labels, schema, folds, notes) -> int:
     """Fewer folds where one of two classes is too rare to be in each."""
     counts = np.bincount(labels)
     rare = int(np.argmin(np.where(counts > 0, counts, counts.max() + 1)))
     fewest = int(counts[rare])
     if fewest < 2:
         raise TableError(
-            f"Class {class_name(schema, rare)} has one row, which cannot be both "
+            f"Class {_class_name(schema, rare)} has one row, which cannot be both "
             "learned from and tested on."
         )
     if schema.task == "classification" and np.count_nonzero(counts) > 2:
         folds = min(folds, int(counts.max()))
-        notes += rare_class_notes(counts, schema, folds)
+        notes += _rare_class_notes(counts, schema, folds)
         return folds
     if fewest < folds:
         notes.append(
-            f"{fewest} folds, since class {class_name(schema, rare)} has {fewest} rows."
+            f"{fewest} folds, since class {_class_name(schema, rare)} has {fewest} "
+            "rows."
         )
     return min(folds, fewest)
 
 
-def rare_class_notes(counts, schema, folds) -> list[str]:
+def _rare_class_notes(counts, schema, folds) -> list[str]:
     """A note about classes that are not in the test rows of every fold."""
-    few = np.flatnonzero((counts > 0) & (counts < folds))
-    if len(few) == 0:
+    rare = np.flatnonzero((counts > 0) & (counts < folds))
+    if len(rare) == 0:
         return []
-    named = [f"{class_name(schema, k)} ({counts[k]} rows)" for k in few[:3]]
-    named += [f"{len(few) - 3} more"] if len(few) > 3 else []
-    many, they = ("es", "they are") if len(few) > 1 else ("", "it is")
+    named = [f"{_class_name(schema, k)} ({counts[k]} rows)" for k in rare[:3]]
+    named += [f"{len(rare) - 3} more"] if len(rare) > 3 else []
+    plural, pronoun = ("es", "they are") if len(rare) > 1 else ("", "it is")
     return [
-        f"Class{many} {', '.join(named)} cannot be among the test rows of all {folds} "
-        f"folds: {they} learned in every fold, but what is said of so few rows means "
-        "little; to do without, merge with another class or take the rows out of the "
-        "table."
+        f"Class{plural} {', '.join(named)} cannot be among the test rows of all "
+        f"{folds} folds: {pronoun} learned in every fold, but what is said of so few "
+        "rows means little; to do without, merge with another class or take the rows "
+        "out of the table."
     ]
 
 
-def missing_class(cut, y, schema) -> str:
+def _missing_class(cut, y, schema) -> str:
     """The class that some part of some fold lacks but needs, or nothing."""
     if schema.task != "classification":
         return ""
@@ -308,14 +309,14 @@ def missing_class(cut, y, schema) -> str:
         for rows in parts if len(labels_present) == 2 else parts[:1]:
             missing = np.setdiff1d(labels_present, y[rows])
             if len(missing):
-                return class_name(schema, int(missing[0]))
+                return _class_name(schema, int(missing[0]))
     return ""
 
 
 # --- groups ------------------------------------------------------------------------
 
 
-def grouped_split(
+def _grouped_split(
     data, schema, group, labels, folds, repeats, seed, reason, notes
 ) -> Split:
     """Folds of whole groups, with like shares of the classes as far as that goes."""
@@ -331,33 +332,37 @@ def grouped_split(
         thin = int(np.argmin(np.where(spread > 0, spread, spread.max() + 1)))
         if spread[thin] < 2:
             raise TableError(
-                f"Class {class_name(schema, thin)} is found in one group only, so that "
-                "no fold can both learn it and test it."
+                f"Class {_class_name(schema, thin)} is found in one group only, so "
+                "that no fold can both learn it and test it."
             )
-        two = np.count_nonzero(spread) == 2
-        folds = min(folds, int(spread[thin] if two else np.bincount(y).max()))
+        has_two_classes = np.count_nonzero(spread) == 2
+        folds = min(
+            folds, int(spread[thin] if has_two_classes else np.bincount(y).max())
+        )
     folds = min(folds, total)
     balanced = labels is not None and total <= MANY_GROUPS
     cut: list = []
     for k in range(folds, 1, -1):
-        cut = group_folds(len(y), labels if balanced else None, group, k, repeats, seed)
-        if not missing_class(cut, y, schema):
+        cut = _group_folds(
+            len(y), labels if balanced else None, group, k, repeats, seed
+        )
+        if not _missing_class(cut, y, schema):
             break
     else:
         raise TableError(
             "The groups cannot be dealt so that class "
-            f"{missing_class(cut, y, schema)} is in every part; a class needs to be in "
-            "several groups."
+            f"{_missing_class(cut, y, schema)} is in every part; a class needs to be "
+            "in several groups."
         )
     if schema.task == "classification" and len(np.unique(y)) > 2:
-        notes += rare_class_notes(np.bincount(y), schema, k)
+        notes += _rare_class_notes(np.bincount(y), schema, k)
     if k < requested:
         notes.append(f"{k} folds, since there are too few groups for {requested}.")
     kind = "stratified grouped" if balanced else "grouped"
     return Split(kind, reason, cut, repeats, tuple(notes))
 
 
-def group_folds(n, labels, group, folds, repeats, seed) -> list:
+def _group_folds(n, labels, group, folds, repeats, seed) -> list:
     cut = []
     for r in range(repeats):
         state = np.random.RandomState([seed, r])
@@ -365,7 +370,7 @@ def group_folds(n, labels, group, folds, repeats, seed) -> list:
             way = GroupKFold(folds, shuffle=True, random_state=state)
         else:
             way = StratifiedGroupKFold(folds, shuffle=True, random_state=state)
-        cut += split_quietly(way, np.zeros(n), labels, group)
+        cut += _split_quietly(way, np.zeros(n), labels, group)
     return cut
 
 
@@ -377,8 +382,8 @@ def duplicate_groups(frame) -> np.ndarray | None:
         codes = codes.combine_chunks() if hasattr(codes, "chunks") else codes
         columns.append(codes.indices.fill_null(-1).to_numpy(False)[:, None])
     rows = np.ascontiguousarray(np.column_stack(columns), dtype=float)
-    one = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
-    result, code = np.unique(one, return_inverse=True)
+    row_bytes = rows.view([("", np.void, rows.shape[1] * 8)]).ravel()
+    result, code = np.unique(row_bytes, return_inverse=True)
     return None if len(result) == len(rows) else code.ravel()
 
 
@@ -396,7 +401,7 @@ def merge_groups(a, b) -> np.ndarray:
 # --- time --------------------------------------------------------------------------
 
 
-def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split:
+def _time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split:
     """Forward chaining: each part is predicted from all that came before it."""
     column = schema.time or "time"
     order = np.argsort(data.time, kind="stable")
@@ -405,12 +410,12 @@ def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split
         raise TableError(f"All rows have the same {column}; there is no order in them.")
     if repeats > 1:
         notes.append("No repeats, since time runs once.")
-    check_row_count(len(t), folds)
+    _check_row_count(len(t), folds)
     cut = []
     missing = ""
     for k in range(folds, 1, -1):
-        cut = forward_folds(order, t, k, gap, group)
-        missing = missing_class(cut, data.y, schema)
+        cut = _forward_folds(order, t, k, gap, group)
+        missing = _missing_class(cut, data.y, schema)
         if len(cut) == k and not missing:
             break
     else:
@@ -418,7 +423,9 @@ def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split
         reason = f": class {missing} is not in all of them" if missing else ""
         raise TableError(text + reason + ".")
     if k < folds:
-        gone = missing_class(forward_folds(order, t, folds, gap, group), data.y, schema)
+        gone = _missing_class(
+            _forward_folds(order, t, folds, gap, group), data.y, schema
+        )
         fault = f"a part without class {gone}" if gone else "too few different times"
         notes.append(f"{k} folds, since with {folds} there would be {fault}.")
     reason = (
@@ -427,19 +434,19 @@ def time_ordered_split(data, schema, group, folds, repeats, gap, notes) -> Split
     return Split("time-ordered", reason, cut, 1, tuple(notes))
 
 
-def default_units(data, folds, gap) -> str | None:
+def _default_units(data, folds, gap) -> str | None:
     """ "same" where hardly any earlier row is of a unit without later rows."""
     order = np.argsort(data.time, kind="stable")
     t = data.time[order]
-    whole = forward_folds(order, t, folds, gap, None)
-    parted = forward_folds(order, t, folds, gap, data.group)
-    kept = [len(train) for train, _ in parted] + [0] * (len(whole) - len(parted))
-    full = [len(train) for train, _ in whole]
+    joint_folds = _forward_folds(order, t, folds, gap, None)
+    parted = _forward_folds(order, t, folds, gap, data.group)
+    kept = [len(train) for train, _ in parted] + [0] * (len(joint_folds) - len(parted))
+    full = [len(train) for train, _ in joint_folds]
     lost_most = np.array(kept) < KEPT_OF_TRAINING * np.array(full)
     return "same" if lost_most.any() else None
 
 
-def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
+def _panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
     """Later rows of new units: parts along time, in each of which the units are dealt.
 
     Every later row is tested once, by a model of earlier rows of other units.
@@ -451,27 +458,27 @@ def panel_split(data, schema, folds, repeats, seed, gap, notes) -> Split:
         raise TableError("All rows are of one group, so that none can be held out.")
     dealt = np.random.RandomState([seed, 0]).permutation(count) % k
     part = dealt[unit.ravel()]
-    whole = time_ordered_split(data, schema, None, folds, repeats, gap, notes)
+    joint_split = _time_ordered_split(data, schema, None, folds, repeats, gap, notes)
     cut = []
-    for train, test in whole.folds:
+    for train, test in joint_split.folds:
         for p in range(k):
             pair = train[part[train] != p], test[part[test] == p]
             if len(pair[0]) and len(pair[1]):
                 cut.append(pair)
-    missing = missing_class(cut, data.y, schema)
+    missing = _missing_class(cut, data.y, schema)
     if missing:
         raise TableError(
             f"Later rows of new {schema.group!r} cannot be tested: class {missing} is "
             "not in all parts."
         )
     reason = f"later rows of each {schema.group!r} are predicted from earlier of others"
-    return replace(whole, folds=cut, why=reason, units="new")
+    return replace(joint_split, folds=cut, why=reason, units="new")
 
 
-def forward_folds(order, t, folds, gap, group) -> list:
+def _forward_folds(order, t, folds, gap, group) -> list:
     """[(train, test)] along time; rows of one moment are never parted."""
-    at = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
-    starts = np.unique(np.searchsorted(t, t[at], side="left"))
+    cuts = [round(i * len(t) / (folds + 1)) for i in range(1, folds + 1)]
+    starts = np.unique(np.searchsorted(t, t[cuts], side="left"))
     starts = starts[starts > 0]
     ends = [*starts[1:], len(t)]
     cut = []
@@ -503,8 +510,8 @@ def inner_folds(y, folds=3, *, group=None, time=None, seed=0) -> list:
     if time is not None:
         time = np.asarray(time)
         order = np.argsort(time, kind="stable")
-        for whose in (group, None):  # none where each group comes at all moments
-            cut = forward_folds(order, time[order], min(folds, n - 1), 0, whose)
+        for units in (group, None):  # none where each group comes at all moments
+            cut = _forward_folds(order, time[order], min(folds, n - 1), 0, units)
             if cut:  # none if all rows are of one moment
                 return cut
     fewest = int(np.bincount(y).clip(1)[np.unique(y)].min()) if classes else n

@@ -19,7 +19,7 @@ TAIL = 3.654152885361009  # where the tail of the normal begins, for 256 layers
 AREA = 0.00492867323399  # of each layer
 
 
-def ziggurat_layers():
+def _ziggurat_layers():
     """Edges x_0 > ... > x_256 = 0 of layers of equal area under exp(-x^2 / 2)."""
     x = np.zeros(LAYERS + 1)
     x[1] = TAIL
@@ -30,7 +30,7 @@ def ziggurat_layers():
     return x, np.exp(-0.5 * x * x)
 
 
-EDGES, HEIGHTS = ziggurat_layers()
+EDGES, HEIGHTS = _ziggurat_layers()
 
 
 @compiled(inner=True, inline="always")

@@ -12,10 +12,10 @@ def free_memory() -> float | None:
         results.append(float(line.split()[1]) * 1024)
     with contextlib.suppress(OSError, ValueError):
         root = "/sys/fs/cgroup/memory."
-        most, now = (read_number_file(root + name) for name in ("max", "current"))
+        limit, used = (read_number_file(root + name) for name in ("max", "current"))
         with open(f"{root}stat", encoding="ascii") as file:  # files read, kept in case
             kept = dict(line.split() for line in file).get("inactive_file", 0)
-        results.append(max(most - now + float(kept), 0.0))
+        results.append(max(limit - used + float(kept), 0.0))
     if not results:
         with contextlib.suppress(ImportError):
             import psutil

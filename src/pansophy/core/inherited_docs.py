@@ -12,7 +12,7 @@ SECTIONS = ("Parameters", "Attributes")
 HEADER = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 
 
-def section_bounds(text: str, name: str) -> tuple[int, int] | None:
+def _section_bounds(text: str, name: str) -> tuple[int, int] | None:
     """Start and end of the entries of a numpydoc section in a cleaned docstring."""
     headers = list(HEADER.finditer(text))
     for i, header in enumerate(headers):
@@ -24,7 +24,7 @@ def section_bounds(text: str, name: str) -> tuple[int, int] | None:
 
 def section_entries(text: str, name: str) -> dict[str, str]:
     """The entries of a section, "a, b : kind" with the lines below, by their names."""
-    bounds = section_bounds(text, name)
+    bounds = _section_bounds(text, name)
     if bounds is None:
         return {}
     entries: dict[str, str] = {}
@@ -42,16 +42,16 @@ def section_entries(text: str, name: str) -> dict[str, str]:
     return entries
 
 
-def shown_default(value) -> str:
+def _shown_default(value) -> str:
     """A default as docstrings show it: texts in double quotes."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def own_default(cls, entry: str) -> str:
+def _own_default(cls, entry: str) -> str:
     """An entry with the default that this class has."""
     head, *rest = entry.split("\n")
     names = head.partition(" :")[0].split(", ")
-    values = [shown_default(vars_of(cls)[n]) for n in names if n in vars_of(cls)]
+    values = [_shown_default(_vars_of(cls)[n]) for n in names if n in _vars_of(cls)]
     if not values:
         return entry
     shown = f"default={' and '.join(dict.fromkeys(values))}"
@@ -60,12 +60,12 @@ def own_default(cls, entry: str) -> str:
     return "\n".join([f"{head}, {shown}", *rest])
 
 
-def vars_of(cls) -> dict:
+def _vars_of(cls) -> dict:
     """Attributes of a class and its bases, those of the class first."""
-    found: dict = {}
+    attributes: dict = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base)
-    return found
+        attributes |= vars(base)
+    return attributes
 
 
 def inherit_descriptions(cls) -> None:
@@ -74,10 +74,10 @@ def inherit_descriptions(cls) -> None:
     A class without a section "Parameters" of its own is left as it is.
     """
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
-    if section_bounds(text, "Parameters") is None:
+    if _section_bounds(text, "Parameters") is None:
         return
     for section in SECTIONS:
-        bounds = section_bounds(text, section)
+        bounds = _section_bounds(text, section)
         if bounds is None:
             continue
         named = section_entries(text, section)
@@ -88,7 +88,7 @@ def inherit_descriptions(cls) -> None:
             for names, entry in section_entries(inherited, section).items():
                 if known.isdisjoint(names.split(", ")):
                     known.update(names.split(", "))
-                    added.append(own_default(cls, entry))
+                    added.append(_own_default(cls, entry))
         if added:
             begin, end = bounds
             body = "\n".join([text[begin:end].rstrip(), *added]).lstrip("\n")

@@ -15,8 +15,8 @@ def logsumexp(A, axis=-1, keepdims=False):
     top = xp.max(A, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
     with np.errstate(divide="ignore"):
-        out = xp.log(xp.sum(xp.exp(A - top), axis=axis, keepdims=True)) + top
-    return out if keepdims else xp.squeeze(out, axis=axis)
+        log_total = xp.log(xp.sum(xp.exp(A - top), axis=axis, keepdims=True)) + top
+    return log_total if keepdims else xp.squeeze(log_total, axis=axis)
 
 
 def softmax(A, axis=-1):
@@ -54,16 +54,16 @@ def safe_log(p):
 def xlogy(x, y):
     """x log(y), with 0 log(0) = 0."""
     xp = namespace(x, y)
-    some = xp.where(x == 0, xp.ones_like(y), y)
-    return x * safe_log(some)
+    nonzero_y = xp.where(x == 0, xp.ones_like(y), y)
+    return x * safe_log(nonzero_y)
 
 
 def safe_divide(a, b, otherwise=0.0):
     """a / b, and `otherwise` where b is 0."""
     xp = namespace(a, b)
     zero = b == 0
-    out = a / xp.where(zero, xp.ones_like(b), b)
-    return xp.where(zero, xp.full_like(out, otherwise), out)
+    quotient = a / xp.where(zero, xp.ones_like(b), b)
+    return xp.where(zero, xp.full_like(quotient, otherwise), quotient)
 
 
 def normalize_log_weights(log_weights):

@@ -53,13 +53,13 @@ def remakeable(make: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(make)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        made = make(*args, **kwargs)
-        return remember_recipe(made, remembered, *args, **kwargs)
+        value = make(*args, **kwargs)
+        return remember_recipe(value, remembered, *args, **kwargs)
 
     return remembered
 
 
-def made_by(make, arguments, keywords):
+def _made_by(make, arguments, keywords):
     """The value of a recipe."""
     return make(*arguments, **keywords)
 
@@ -69,4 +69,4 @@ def reduce_to_recipe(value, protocol):
     recipe = recipe_of(value)
     if recipe is None:
         return object.__reduce_ex__(value, protocol)
-    return made_by, tuple(recipe)
+    return _made_by, tuple(recipe)

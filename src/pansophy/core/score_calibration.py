@@ -90,16 +90,16 @@ def fit_inverse_temperature(p, y, w) -> float:
     1.71
     """
     log_p = np.log(np.clip(p, LEAST_PROBABILITY, 1))
-    own = log_p[np.arange(len(y)), y]
+    true_log_p = log_p[np.arange(len(y)), y]
 
     def loss(log_power):
         z = np.exp(log_power) * log_p
         top = z.max(axis=1)
         total = top + np.log(np.exp(z - top[:, None]).sum(axis=1))
-        return float(w @ (total - np.exp(log_power) * own)) / w.sum()
+        return float(w @ (total - np.exp(log_power) * true_log_p)) / w.sum()
 
-    found = minimize_scalar(loss, bounds=LOG_POWERS, method="bounded")
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(loss, bounds=LOG_POWERS, method="bounded")
+    return float(np.exp(optimum.x))
 
 
 def scale_temperature(p, inverse_temperature):

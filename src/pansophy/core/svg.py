@@ -29,20 +29,20 @@ def svg_box(
     """A rounded box (or an oval) around (x, y) with lines of text, the first bold."""
     paint = f'fill="{fill}" stroke="#666"'
     if oval:
-        out = (
+        markup = (
             f'<ellipse cx="{x:.1f}" cy="{y:.1f}" rx="{width / 2:.1f}" '
             f'ry="{height / 2:.1f}" {paint}/>'
         )
     else:
-        out = (
+        markup = (
             f'<rect x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" '
             f'width="{width:.1f}" height="{height:.1f}" rx="6" {paint}/>'
         )
     top = y - LINE * (len(lines) - 1) / 2 + 4
     for k, line in enumerate(lines):
         weight = 600 if k == 0 and len(lines) > 1 else 400
-        out += (
+        markup += (
             f'<text x="{x:.1f}" y="{top + LINE * k:.1f}" fill="#222" '
             f'font-weight="{weight}">{escape(str(line))}</text>'
         )
-    return out
+    return markup

@@ -38,7 +38,7 @@ def mean_and_covariance(X, assume_centered=False):
     return m, A.T @ A / len(X)
 
 
-def pseudo_inverse(S):
+def _pseudo_inverse(S):
     """S^-1, or the pseudo-inverse where S is singular.
 
     S counts as singular by the eigenvalues of its correlation matrix: columns of very
@@ -55,7 +55,7 @@ def pseudo_inverse(S):
     return linalg.pinvh(S / size) / size
 
 
-def mean_variance(S) -> float:
+def _mean_variance(S) -> float:
     """mu of eq. (2), or 1 where nothing varies."""
     mu = float(np.trace(S)) / len(S)
     return mu if mu > 0 else 1.0
@@ -67,7 +67,7 @@ def squared_mahalanobis(X, m, P):
     return np.einsum("ij,ij->i", A @ P, A)
 
 
-def normal_log_likelihood(S, P):
+def _normal_log_likelihood(S, P):
     """Mean log density of normal rows with covariance S under precision P."""
     d = len(S)
     sign, log_det = np.linalg.slogdet(P)
@@ -103,14 +103,14 @@ class AbstractCovariance(Estimator):
     def _store(self, m, S):
         self.location_ = m
         self.covariance_ = S
-        self.precision_ = pseudo_inverse(S) if self.store_precision else None
+        self.precision_ = _pseudo_inverse(S) if self.store_precision else None
         return self
 
     def get_precision(self):
         """S^-1, or the pseudo-inverse: (d, d)."""
         if self.store_precision:
             return self.precision_
-        return pseudo_inverse(self.covariance_)
+        return _pseudo_inverse(self.covariance_)
 
     def mahalanobis(self, X):
         """Squared distances (x - m)^T S^-1 (x - m): (n,)."""
@@ -121,7 +121,7 @@ class AbstractCovariance(Estimator):
         """Mean log density of the rows under N(m, S)."""
         X = self._check_new_data(X, order="C")
         S = (X - self.location_).T @ (X - self.location_) / len(X)
-        return normal_log_likelihood(S, self.get_precision())
+        return _normal_log_likelihood(S, self.get_precision())
 
     def error_norm(self, comp_cov, norm="frobenius", scaling=True, squared=True):
         """The distance of another covariance: Frobenius or spectral norm."""
@@ -281,7 +281,7 @@ class LedoitWolf(AbstractCovariance):
         X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
         squared_norms = np.einsum("ij,ij->i", X - m, X - m)
-        mu = mean_variance(S)  # in its units nothing overflows
+        mu = _mean_variance(S)  # in its units nothing overflows
         fourth = np.mean((squared_norms / mu) ** 2)
         self.shrinkage_ = ledoit_wolf_shrinkage(S / mu, fourth, len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))
@@ -329,5 +329,5 @@ class OAS(AbstractCovariance):
         X, _ = self._check_training_data(X)
         X = rows_for_moments(self, X)
         m, S = mean_and_covariance(X, self.assume_centered)
-        self.shrinkage_ = oas_shrinkage(S / mean_variance(S), len(X))
+        self.shrinkage_ = oas_shrinkage(S / _mean_variance(S), len(X))
         return self._store(m, shrunk_covariance(S, self.shrinkage_))

@@ -64,7 +64,7 @@ SupportFraction = Annotated[
 
 
 class Subsets(NamedTuple):
-    """Moments of a stack of subsets, best first after `smallest_determinants`."""
+    """Moments of a stack of subsets, best first after `_smallest_determinants`."""
 
     m: np.ndarray  # (r, d)
     S: np.ndarray  # (r, d, d)
@@ -83,7 +83,7 @@ def stacked_moments(X, H) -> Subsets:
     return Subsets(m, S, log_det, np.zeros(len(m), bool))
 
 
-def stacked_distances(X, m, S):
+def _stacked_distances(X, m, S):
     """(x - m)^T S^-1 (x - m) for each of a stack: (r, n), by pseudo-inverses."""
     values, V = np.linalg.eigh(S)
     tiny = np.finfo(float).eps * S.shape[1] * np.abs(values).max(axis=1, initial=1e-300)
@@ -101,67 +101,69 @@ def c_step(X, at: Subsets, h, first=False):
     """
     if len(at.m) > 1 and at.m.size * len(X) > MAX_STACK_SIZE:  # one by one
         ones = [Subsets(*(part[[r]] for part in at)) for r in range(len(at.m))]
-        done = [c_step(X, one, h, first) for one in ones]
-        return np.concatenate([H for H, _ in done]), concatenated_subsets(
-            [a for _, a in done]
+        results = [c_step(X, subset, h, first) for subset in ones]
+        return np.concatenate([H for H, _ in results]), _concatenated_subsets(
+            [a for _, a in results]
         )
-    D = stacked_distances(X, at.m, at.S)
-    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else all_rows(D)
-    after = stacked_moments(X, H)
+    D = _stacked_distances(X, at.m, at.S)
+    H = np.argpartition(D, h - 1, axis=1)[:, :h] if h < len(X) else _all_rows(D)
+    moments_after = stacked_moments(X, H)
     size = np.where(np.isfinite(at.log_det), np.abs(at.log_det), 0.0)
-    rose = (after.log_det > at.log_det + RISE * size) & (not first)
-    return H, after._replace(rose=at.rose | rose)
+    rose = (moments_after.log_det > at.log_det + RISE * size) & (not first)
+    return H, moments_after._replace(rose=at.rose | rose)
 
 
-def all_rows(D):
+def _all_rows(D):
     """The numbers of all rows, for each of a stack."""
     return np.broadcast_to(np.arange(D.shape[1]), D.shape)
 
 
-def smallest_determinants(at: Subsets, count) -> Subsets:
+def _smallest_determinants(at: Subsets, count) -> Subsets:
     """The subsets of least determinant."""
     order = np.argsort(at.log_det, kind="stable")[:count]
     best = Subsets(*(part[order] for part in at))
     return best._replace(rose=np.full(len(order), at.rose.any()))
 
 
-def converged_c_steps(X, at: Subsets, h, count, first=False):
+def _converged_c_steps(X, at: Subsets, h, count, first=False):
     """C-steps until no determinant falls: `count` best subsets, rows of the best."""
-    H, now = c_step(X, at, h, first)
+    H, current = c_step(X, at, h, first)
     for _ in range(MAX_C_STEPS):
-        going = now.log_det > -np.inf
-        G, after = c_step(X, now, h)
-        fell = going & (after.log_det < now.log_det - 1e-12 * np.abs(now.log_det))
+        going = current.log_det > -np.inf
+        G, following = c_step(X, current, h)
+        fell = going & (
+            following.log_det < current.log_det - 1e-12 * np.abs(current.log_det)
+        )
         if not fell.any():
             break
         H = np.where(fell[:, None], G, H)
-        now = Subsets(
-            np.where(fell[:, None], after.m, now.m),
-            np.where(fell[:, None, None], after.S, now.S),
-            np.where(fell, after.log_det, now.log_det),
-            after.rose,
+        current = Subsets(
+            np.where(fell[:, None], following.m, current.m),
+            np.where(fell[:, None, None], following.S, current.S),
+            np.where(fell, following.log_det, current.log_det),
+            following.rose,
         )
-    return smallest_determinants(now, count), H[np.argmin(now.log_det)]
+    return _smallest_determinants(current, count), H[np.argmin(current.log_det)]
 
 
-def initial_subsets(X, h, starts, rng) -> Subsets:
+def _initial_subsets(X, h, starts, rng) -> Subsets:
     """Two C-steps from random subsets of d + 1 rows, larger where S is singular."""
     n, d = X.shape
     size = min(d + 1, n)
     order = np.argsort(rng.random((starts, n)), axis=1)
-    at = stacked_moments(X, order[:, :size])
-    while np.isneginf(at.log_det).any() and size < h:
+    subsets = stacked_moments(X, order[:, :size])
+    while np.isneginf(subsets.log_det).any() and size < h:
         size = min(2 * size, h)
-        flat = np.isneginf(at.log_det)
-        more = stacked_moments(X, order[flat, :size])
-        for old, new in zip(at, more, strict=True):
+        flat = np.isneginf(subsets.log_det)
+        larger = stacked_moments(X, order[flat, :size])
+        for old, new in zip(subsets, larger, strict=True):
             old[flat] = new
-    _, at = c_step(X, at, h, first=True)
-    _, at = c_step(X, at, h)
-    return smallest_determinants(at, BEST)
+    _, subsets = c_step(X, subsets, h, first=True)
+    _, subsets = c_step(X, subsets, h)
+    return _smallest_determinants(subsets, BEST)
 
 
-def concatenated_subsets(parts) -> Subsets:
+def _concatenated_subsets(parts) -> Subsets:
     """One stack of several."""
     return Subsets(*(np.concatenate(p) for p in zip(*parts, strict=True)))
 
@@ -174,9 +176,9 @@ def fast_mcd(X, h, rng):
     if h >= n:
         mask[:] = True
     elif d == 1:
-        mask[tightest_interval(X[:, 0], h)] = True
+        mask[_tightest_interval(X[:, 0], h)] = True
     elif n <= 2 * GROUP:
-        best, H = converged_c_steps(X, initial_subsets(X, h, STARTS, rng), h, 1)
+        best, H = _converged_c_steps(X, _initial_subsets(X, h, STARTS, rng), h, 1)
         mask[H] = True
         rose = bool(best.rose.any())
     else:
@@ -185,29 +187,29 @@ def fast_mcd(X, h, rng):
         parts = np.array_split(order, groups)
         share = lambda rows: max(d + 1, int(np.ceil(len(rows) * h / n)))
         tries = STARTS // groups
-        at = concatenated_subsets(
-            [initial_subsets(X[g], share(g), tries, rng) for g in parts]
+        subsets = _concatenated_subsets(
+            [_initial_subsets(X[g], share(g), tries, rng) for g in parts]
         )
-        pool, _ = pooled_c_steps(X[order], at, share(order))
-        best, H = converged_c_steps(X, pool, h, 1, first=True)
+        pool, _ = _pooled_c_steps(X[order], subsets, share(order))
+        best, H = _converged_c_steps(X, pool, h, 1, first=True)
         mask[H] = True
         rose = bool(best.rose.any())
     return mask, rose
 
 
-def pooled_c_steps(X, at, h):
+def _pooled_c_steps(X, at, h):
     """The best subsets after two C-steps on the pooled rows."""
-    _, at = c_step(X, at, h, first=True)
-    H, at = c_step(X, at, h)
-    return smallest_determinants(at, BEST), H
+    _, subsets = c_step(X, at, h, first=True)
+    H, subsets = c_step(X, subsets, h)
+    return _smallest_determinants(subsets, BEST), H
 
 
-def tightest_interval(x, h):
+def _tightest_interval(x, h):
     """Eq. (1) for one column: the h neighbouring sorted rows of least variance."""
     order = np.argsort(x, kind="stable")
     s = x[order] - np.median(x)
-    one, two = (np.concatenate([[0.0], np.cumsum(v)]) for v in (s, s * s))
-    spread = (two[h:] - two[:-h]) - (one[h:] - one[:-h]) ** 2 / h
+    sums, square_sums = (np.concatenate([[0.0], np.cumsum(v)]) for v in (s, s * s))
+    spread = (square_sums[h:] - square_sums[:-h]) - (sums[h:] - sums[:-h]) ** 2 / h
     start = int(np.argmin(spread))
     return order[start : start + h]
 
@@ -228,14 +230,14 @@ class RobustMoments(NamedTuple):
     support: np.ndarray
 
 
-def reweighted_mcd(
+def _reweighted_mcd(
     X, *, support_fraction=None, assume_centered=False, rng
 ) -> RobustMoments:
     """Eqs. (1) to (3), in columns of about unit scale.
 
     The estimate is equivariant under scaling. Powers of 2 leave all digits as they are.
     """
-    scale = power_of_two_scale(X)
+    scale = _power_of_two_scale(X)
     X = X / scale
     n, d = X.shape
     h = min(int(np.ceil(0.5 * (n + d + 1))), n)
@@ -263,15 +265,15 @@ def reweighted_mcd(
             "The covariance matrix of the support data is equal to 0, try to "
             "increase support_fraction"
         )
-    D = stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
-    keep = chi2.ppf(0.975, d) > D
-    m2, S2 = mean_and_covariance(X[keep], assume_centered)
+    D = _stacked_distances(X, m[None], S[None])[0] / consistency_factor(d, raw.mean())
+    is_near = chi2.ppf(0.975, d) > D
+    m2, S2 = mean_and_covariance(X[is_near], assume_centered)
     S2 = S2 * consistency_factor(d, 0.975)
     square = scale * scale[:, None]
-    return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, keep)
+    return RobustMoments(m * scale, S * square, raw, m2 * scale, S2 * square, is_near)
 
 
-def power_of_two_scale(X):
+def _power_of_two_scale(X):
     """The power of 2 next to the standard deviation of each column; 1 where it is 0."""
     size = np.abs(X).max(axis=0)
     spread = (X / np.where(size > 0, size, 1.0)).std(axis=0) * size
@@ -279,10 +281,10 @@ def power_of_two_scale(X):
     return np.exp2(np.clip(exponent, -500, 500))
 
 
-def fit_mcd(model, X):
-    """Fit a model by `reweighted_mcd`."""
+def _fit_mcd(model, X):
+    """Fit a model by `_reweighted_mcd`."""
     X = rows_for_moments(model, X)
-    result = reweighted_mcd(
+    result = _reweighted_mcd(
         X,
         support_fraction=model.support_fraction,
         assume_centered=model.assume_centered,
@@ -350,30 +352,30 @@ class MinCovDet(AbstractCovariance):
         self : MinCovDet
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2)
-        return fit_mcd(self, X)
+        return _fit_mcd(self, X)
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return consistent_covariance(self)
+        return _consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and mask of the rows near the raw estimate."""
-        return reweighted_moments(self, np.asarray(data, np.float64))
+        return _reweighted_moments(self, np.asarray(data, np.float64))
 
 
-def consistent_covariance(model):
+def _consistent_covariance(model):
     """The raw covariance times c(h / n), eq. (3)."""
     S = model.raw_covariance_
     return S * consistency_factor(len(S), model.raw_support_.mean())
 
 
-def reweighted_moments(model, X):
+def _reweighted_moments(model, X):
     """Mean, covariance and mask of the rows near the raw estimate."""
     d = X.shape[1]
-    S = consistent_covariance(model)
-    D = stacked_distances(X, model.raw_location_[None], S[None])[0]
-    keep = chi2.ppf(0.975, d) > D
-    return *mean_and_covariance(X[keep], model.assume_centered), keep
+    S = _consistent_covariance(model)
+    D = _stacked_distances(X, model.raw_location_[None], S[None])[0]
+    is_near = chi2.ppf(0.975, d) > D
+    return *mean_and_covariance(X[is_near], model.assume_centered), is_near
 
 
 @dataclass(eq=False, repr=False)
@@ -425,7 +427,7 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
         self : EllipticEnvelope
         """
         X, _ = self._check_training_data(X, ensure_min_samples=2)
-        fit_mcd(self, X)
+        _fit_mcd(self, X)
         self.offset_ = float(np.percentile(-self.dist_, 100.0 * self.contamination))
         return self
 
@@ -449,8 +451,8 @@ class EllipticEnvelope(OneClass, AbstractCovariance):
 
     def correct_covariance(self, data):
         """The raw covariance times c(h / n), eq. (3)."""
-        return consistent_covariance(self)
+        return _consistent_covariance(self)
 
     def reweight_covariance(self, data):
         """Mean, covariance and mask of the rows near the raw estimate."""
-        return reweighted_moments(self, np.asarray(data, np.float64))
+        return _reweighted_moments(self, np.asarray(data, np.float64))

@@ -71,7 +71,7 @@ def load(name="customers") -> Dataset:
         raise ValueError(f"name must be one of {', '.join(names())}, got {name!r}.")
     import sklearn.datasets
 
-    loader, target, about = SKLEARN[name]
+    loader, target, description = SKLEARN[name]
     data = getattr(sklearn.datasets, loader)()
     columns = {
         str(n).replace(" (cm)", "").replace(" ", "_"): data.data[:, j]
@@ -80,7 +80,7 @@ def load(name="customers") -> Dataset:
     y = data.target
     if name != "diabetes":
         y = [str(c) for c in data.target_names[y]]
-    return Dataset(pa.table({**columns, target: y}), target, about)
+    return Dataset(pa.table({**columns, target: y}), target, description)
 
 
 def load_weather() -> Dataset:

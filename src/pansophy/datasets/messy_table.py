@@ -90,7 +90,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
         "price": [f"${v:,.2f}" for v in price],
         "discount": [f"{v}%" for v in percent],
         "newsletter": np.where(rng.random(n) < 0.4, "yes", "no").tolist(),
-        "review": review_texts(mood, rng),
+        "review": _review_texts(mood, rng),
         "country": ["FR"] * n,
         "empty": pa.nulls(n, pa.string()),
         "quit?": np.where(quits, "yes", "no").tolist(),
@@ -98,7 +98,7 @@ def make_messy(n=1000, seed=0, *, truth=False):
     return (table, p) if truth else table
 
 
-def review_texts(mood, rng) -> list[str | None]:
+def _review_texts(mood, rng) -> list[str | None]:
     """Review texts whose words depend on the mood; some with quotes and newlines."""
     n = len(mood)
     share = 1 / (1 + np.exp(-1.5 * mood))
@@ -107,9 +107,9 @@ def review_texts(mood, rng) -> list[str | None]:
     kinds = rng.random((n, 4))
     marks = np.array([" ", ", ", "\n", '. "Really", '])[rng.integers(0, 4, n)]
     silent = rng.random(n) < 0.03
-    out: list[str | None] = []
+    texts: list[str | None] = []
     for i in range(n):
         opinions = np.where(kinds[i] < share[i], GOOD[picks[i]], BAD[picks[i]])
         phrases = [*filler[i][:3], *opinions[:2], *filler[i][3:], *opinions[2:]]
-        out.append(None if silent[i] else marks[i].join(phrases))
-    return out
+        texts.append(None if silent[i] else marks[i].join(phrases))
+    return texts

@@ -63,12 +63,12 @@ def make_ratings(
     c = 0.5 * rng.standard_normal(n_items)
     busy = rng.lognormal(0, 1.0, n_users)
     popular = rng.lognormal(0, 1.4, n_items) * np.exp(0.8 * c)
-    u, i = draw_user_item_pairs(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
+    u, i = _draw_user_item_pairs(n_users, n_items, n_ratings, busy, popular, P, Q, rng)
     stars = (
         3.5
         + b[u]
         + c[i]
-        + factor_products(P, Q, u, i)
+        + _factor_products(P, Q, u, i)
         + noise * rng.standard_normal(n_ratings)
     )
     if implicit:
@@ -79,34 +79,36 @@ def make_ratings(
     return {"user": u, "item": i, "rating": rating, "time": time}
 
 
-def draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
+def _draw_user_item_pairs(n, m, wanted, busy, popular, P, Q, rng):
     """Distinct (user, item) pairs, drawn by activity, popularity and liking.
 
     About half of the draws are kept. Shuffled multinomial counts have the distribution
     of single draws but need no search for each of them.
     """
     busy, popular = busy / busy.sum(), popular / popular.sum()
-    have = np.empty(0, np.int64)
-    while len(have) < wanted:
-        draw = int(2.2 * (wanted - len(have))) + 100
-        if len(have) > 0.9 * wanted or 4 * wanted > n * m:  # fill up with any cells
+    known_keys = np.empty(0, np.int64)
+    while len(known_keys) < wanted:
+        draw = int(2.2 * (wanted - len(known_keys))) + 100
+        if (
+            len(known_keys) > 0.9 * wanted or 4 * wanted > n * m
+        ):  # fill up with any cells
             u, i = rng.integers(0, n, draw), rng.integers(0, m, draw)
         else:
             u = np.repeat(np.arange(n), rng.multinomial(draw, busy))
             i = np.repeat(np.arange(m, dtype=np.int32), rng.multinomial(draw, popular))
             rng.shuffle(i)
-        like = factor_products(P, Q, u, i)
-        keep = rng.random(draw) * (1 + np.exp(-like)) < 1
-        key = u[keep] * np.int64(m) + i[keep]
-        have = np.concatenate([have, key])
-        have.sort()
-        have = have[np.r_[True, have[1:] != have[:-1]]]
-    rng.shuffle(have)
-    u = have[:wanted] // m
-    return u, have[:wanted] - u * m
+        like = _factor_products(P, Q, u, i)
+        is_liked = rng.random(draw) * (1 + np.exp(-like)) < 1
+        key = u[is_liked] * np.int64(m) + i[is_liked]
+        known_keys = np.concatenate([known_keys, key])
+        known_keys.sort()
+        known_keys = known_keys[np.r_[True, known_keys[1:] != known_keys[:-1]]]
+    rng.shuffle(known_keys)
+    u = known_keys[:wanted] // m
+    return u, known_keys[:wanted] - u * m
 
 
-def factor_products(P, Q, u, i):
+def _factor_products(P, Q, u, i):
     """Dot products of P[u] and Q[i], in blocks that stay in the cache."""
     cuts = [slice(s, s + BLOCK) for s in range(0, len(u), BLOCK)]
     parts = [np.einsum("jk,jk->j", P[u[cut]], Q[i[cut]]) for cut in cuts]

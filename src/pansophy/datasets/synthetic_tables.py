@@ -59,20 +59,20 @@ def make_customers(n_rows=1000, random_state=0) -> dict[str, list]:
         left, 0.12, 0.05
     )  # being missing tells something
     no_pay = rng.random(n) < 0.04
-    keep = lambda values, gone: [
+    with_gaps = lambda values, gone: [
         None if g else v for v, g in zip(values.tolist(), gone)
     ]
     return {
         "customer_id": [f"C{i:05d}" for i in range(1, n + 1)],
-        "age": keep(age, no_age),
+        "age": with_gaps(age, no_age),
         "months": months.tolist(),
         "plan": PLANS[plan].tolist(),
         "monthly_price": price.round(2).tolist(),
-        "data_gb": keep(data_gb.round(2), no_data),
+        "data_gb": with_gaps(data_gb.round(2), no_data),
         "complaints": complaints.tolist(),
         "region": REGIONS[region].tolist(),
         "city": CITIES[city].tolist(),
-        "payment": keep(PAYMENTS[pay], no_pay),
+        "payment": with_gaps(PAYMENTS[pay], no_pay),
         "currency": ["EUR"] * n,
         "left": np.where(left, "yes", "no").tolist(),
     }

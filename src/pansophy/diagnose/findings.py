@@ -75,20 +75,22 @@ def merge_notes(findings: Iterable[Finding]) -> list[Finding]:
     ["'a' is skewed. Likewise: 'b', 'c'."]
     """
     result: list[Finding] = []
-    others: dict[str, list[str]] = {}  # kind of a note -> columns after the first
+    later_columns: dict[
+        str, list[str]
+    ] = {}  # kind of a note -> columns after the first
     for f in findings:
         if f.severity == "note" and f.column is not None:
-            if f.kind in others:
-                others[f.kind].append(f.column)
+            if f.kind in later_columns:
+                later_columns[f.kind].append(f.column)
                 continue
-            others[f.kind] = []
+            later_columns[f.kind] = []
         result.append(f)
     for i, f in enumerate(result):
-        names = others.get(f.kind) if f.severity == "note" else None
+        names = later_columns.get(f.kind) if f.severity == "note" else None
         if names and f.column is not None:
             listed = ", ".join(map(repr, names[:MERGED_NAMES]))
-            more = len(names) - MERGED_NAMES
-            listed += f" and {more} more" if more > 0 else ""
+            n_unnamed = len(names) - MERGED_NAMES
+            listed += f" and {n_unnamed} more" if n_unnamed > 0 else ""
             result[i] = f._replace(text=f"{f.text} Likewise: {listed}.")
     return result
 

@@ -76,14 +76,14 @@ def mean_interval(values, level=0.95, counts=None) -> Interval:
     >>> print(mean_interval([1.0, 1.0, 1.0, 2.0]))
     1.25 [0.454, 2.05]
     """
-    n, mean, var = counted_mean_variance(values, counts)
+    n, mean, var = _counted_mean_variance(values, counts)
     if n < 2:
         return Interval(float(mean), np.nan, np.nan, np.nan)
     error = np.sqrt(1 / n * var)
     return symmetric_interval(mean, stats.t.ppf((1 + level) / 2, n - 1) * error, error)
 
 
-def counted_mean_variance(values, counts=None):
+def _counted_mean_variance(values, counts=None):
     """(n, mean, variance) of repeated values; the variance is NaN for n below 2."""
     v = np.asarray(values, float)
     if counts is None:
@@ -143,8 +143,8 @@ def mean_gap(a, b, level=0.95, counts=(None, None)) -> Interval:
 
     `counts` are the repetitions of the values of a and of b.
     """
-    na, ma, va = counted_mean_variance(a, counts[0])
-    nb, mb, vb = counted_mean_variance(b, counts[1])
+    na, ma, va = _counted_mean_variance(a, counts[0])
+    nb, mb, vb = _counted_mean_variance(b, counts[1])
     d = ma - mb
     if min(na, nb) < 2:
         return Interval(float(d), np.nan, np.nan, np.nan)

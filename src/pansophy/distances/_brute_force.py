@@ -16,7 +16,7 @@ STEP = 64  # entries looked at together
 
 
 @compiled(fastmath=FASTMATH)
-def squared_row_distance(a, b):
+def _squared_row_distance(a, b):
     """|a - b|^2."""
     total = a[0] * 0
     for c in range(len(a)):
@@ -25,7 +25,7 @@ def squared_row_distance(a, b):
 
 
 @compiled
-def any_at_most(line, start, stop, limit):
+def _any_at_most(line, start, stop, limit):
     """Whether an entry from start to stop is at most limit; whole steps are quick."""
     result = np.int32(0)
     if stop - start == STEP:
@@ -51,11 +51,11 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
     size = values.shape[1]
     spare = np.empty(size, values.dtype)
     for i in range(b):
-        top, count, mine, at = limit[i], used[i], values[i], rows[i]
+        top, count, mine, columns = limit[i], used[i], values[i], rows[i]
         line = S[i]
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, top):
+            if not _any_at_most(line, start, stop, top):
                 continue
             if count + STEP > size:
                 for t in range(count):
@@ -63,7 +63,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
                 top = kth_smallest(spare, count, k - 1) + slack[i]
                 kept = 0
                 for t in range(count):
-                    mine[kept], at[kept] = mine[t], at[t]
+                    mine[kept], columns[kept] = mine[t], columns[t]
                     kept += mine[t] <= top
                 count = kept
                 if count + STEP > size:
@@ -71,7 +71,7 @@ def collect_candidates(S, first, excluded, slack, k, limit, used, values, rows):
             for j in range(start, stop):
                 if line[j] <= top and first + j != excluded[i]:
                     mine[count] = line[j]
-                    at[count] = first + j
+                    columns[count] = first + j
                     count += 1
         limit[i], used[i] = top, count
     return True
@@ -89,7 +89,7 @@ def finish_candidates(X, Q, slack, used, values, rows, D, J):
         top = kth_smallest(spare, count, k - 1) + slack[i]
         for t in range(count):
             if values[i, t] <= top:
-                value = squared_row_distance(X[rows[i, t]], Q[i])
+                value = _squared_row_distance(X[rows[i, t]], Q[i])
                 row = rows[i, t]
                 if value < D[i, k - 1] or (value == D[i, k - 1] and row < J[i, k - 1]):
                     push_neighbor(D[i], J[i], value, row)
@@ -108,11 +108,11 @@ def collect_exact(S, X, first, Q, excluded, norms, slack, D, J):
         limit = S.dtype.type((D[i, last] - norms[i] + slack[i]) / 2)
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, limit):
+            if not _any_at_most(line, start, stop, limit):
                 continue
             for j in range(start, stop):
                 if line[j] <= limit and first + j != excluded[i]:
-                    value = squared_row_distance(X[j], Q[i])
+                    value = _squared_row_distance(X[j], Q[i])
                     if value < D[i, last] or (
                         value == D[i, last] and first + j < J[i, last]
                     ):
@@ -139,11 +139,11 @@ def pairs_within(S, X, Q, norms, slack, r):
             )
         for start in range(0, m, STEP):
             stop = min(start + STEP, m)
-            if not any_at_most(line, start, stop, limit):
+            if not _any_at_most(line, start, stop, limit):
                 continue
             for j in range(start, stop):
                 if line[j] <= limit:
-                    value = squared_row_distance(X[j], Q[i])
+                    value = _squared_row_distance(X[j], Q[i])
                     query[used], row[used], far[used] = i, j, value
                     used += value <= r[i]
     return query[:used].copy(), row[:used].copy(), far[:used].copy()

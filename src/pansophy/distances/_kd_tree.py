@@ -38,11 +38,11 @@ def split_nodes(X, order, level, j, levels):
                     axis = c
                     widest = high - low
             if widest > 0:
-                quickselect_rows(X, order, start, stop - 1, middle, axis)
+                _quickselect_rows(X, order, start, stop - 1, middle, axis)
 
 
 @compiled
-def quickselect_rows(X, order, low, high, k, axis):
+def _quickselect_rows(X, order, low, high, k, axis):
     """Move rows so that row k is where sorting by one column would put it."""
     d = X.shape[1]
     while low < high:
@@ -92,7 +92,7 @@ def node_boxes(XT, n, levels):
 
 
 @compiled(inline="always")
-def accumulate_distance(total, gap, kind, p):
+def _accumulate_distance(total, gap, kind, p):
     """A distance with one more column taken in."""
     if kind == 2:
         return total + gap * gap
@@ -109,7 +109,7 @@ def min_distance_to_box(QT, i, lo, hi, kind, p):
     total, zero = lo[0] * 0, lo[0] * 0
     for c in range(len(lo)):
         gap = max(max(lo[c] - QT[c, i], QT[c, i] - hi[c]), zero)
-        total = accumulate_distance(total, gap, kind, p)
+        total = _accumulate_distance(total, gap, kind, p)
     return total
 
 
@@ -119,7 +119,7 @@ def max_distance_to_box(QT, i, lo, hi, kind, p):
     total = lo[0] * 0
     for c in range(len(lo)):
         gap = max(hi[c] - QT[c, i], QT[c, i] - lo[c])
-        total = accumulate_distance(total, gap, kind, p)
+        total = _accumulate_distance(total, gap, kind, p)
     return total
 
 
@@ -146,7 +146,7 @@ def distances_to_rows(XT, low, m, QT, q, kind, p, out):
         value = QT[c, q]
         for s in range(0, m, WIDE):
             for t in range(s, s + WIDE):
-                out[t] = accumulate_distance(
+                out[t] = _accumulate_distance(
                     out[t], abs(XT[c, low + t] - value), kind, p
                 )
 
@@ -161,7 +161,7 @@ def min_distances_from_box(QT, start, m, lo, hi, node, kind, p, out):
             for t in range(s, s + WIDE):
                 value = QT[c, start + t]
                 gap = max(max(low - value, value - high), zero)
-                out[t] = accumulate_distance(out[t] if c > 0 else zero, gap, kind, p)
+                out[t] = _accumulate_distance(out[t] if c > 0 else zero, gap, kind, p)
 
 
 @compiled
@@ -171,7 +171,7 @@ def box_distance(alo, ahi, a, blo, bhi, b, kind, p):
     total, apart = zero, zero
     for c in range(alo.shape[1]):
         gap = max(max(blo[b, c] - ahi[a, c], alo[a, c] - bhi[b, c]), zero)
-        total = accumulate_distance(total, gap, kind, p)
+        total = _accumulate_distance(total, gap, kind, p)
         move = blo[b, c] + bhi[b, c] - alo[a, c] - ahi[a, c]
         apart += move * move
     return total, apart
@@ -183,5 +183,5 @@ def max_box_distance(alo, ahi, a, blo, bhi, b, kind, p):
     total = alo[0, 0] * 0
     for c in range(alo.shape[1]):
         gap = max(bhi[b, c] - alo[a, c], ahi[a, c] - blo[b, c])
-        total = accumulate_distance(total, gap, kind, p)
+        total = _accumulate_distance(total, gap, kind, p)
     return total

@@ -30,21 +30,21 @@ SHORT = 20  # lists up to this length are kept sorted
 
 
 @compiled
-def push_children(metric, tree, queries, group, node, nodes, bounds, top):
+def _push_children(metric, tree, queries, group, node, nodes, bounds, top):
     """Put both children of a node on the stack, the nearer one on top."""
     kind, p = metric
     lo, hi, qlo, qhi = tree[2], tree[3], queries[2], queries[3]
     a, b = 2 * node + 1, 2 * node + 2
     near, middle = box_distance(qlo, qhi, group, lo, hi, a, kind, p)
-    far, other = box_distance(qlo, qhi, group, lo, hi, b, kind, p)
-    if far < near or (far == near and other < middle):
+    far, other_middle = box_distance(qlo, qhi, group, lo, hi, b, kind, p)
+    if far < near or (far == near and other_middle < middle):
         a, b, near, far = b, a, far, near
     nodes[top], bounds[top] = b, far
     nodes[top + 1], bounds[top + 1] = a, near
 
 
 @compiled
-def append_near(values, m, order, low, excluded, limit, V, R, t, count):
+def _append_near(values, m, order, low, excluded, limit, V, R, t, count):
     """Append to list t those of m rows that are near enough; the new length.
 
     All are written and only the length decides what stays: no branch to guess.
@@ -57,7 +57,7 @@ def append_near(values, m, order, low, excluded, limit, V, R, t, count):
 
 
 @compiled
-def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
+def _query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used, k):
     """Compare leaf j with all queries of a group; the largest limit of any of them.
 
     used[t] is the length of list t. Short lists are ascending and full from the
@@ -78,17 +78,17 @@ def query_leaf(metric, tree, queries, start, j, same, slack, work, limits, used,
         limit = limits[t]
         if near[t] <= limit * slack:
             distances_to_rows(XT, low, high - low, QT, start + t, kind, p, values)
-            own = qorder[start + t] if same else -1
+            own_row = qorder[start + t] if same else -1
             if k <= SHORT:
-                m_near = append_near(
-                    values, high - low, order, low, own, limit, V, R, spot, 0
+                m_near = _append_near(
+                    values, high - low, order, low, own_row, limit, V, R, spot, 0
                 )
                 for i in range(m_near):
                     insert_neighbor(V, R, t, k, V[spot, i], R[spot, i])
                 limit = V[t, k - 1]
             else:
-                count = append_near(
-                    values, high - low, order, low, own, limit, V, R, t, used[t]
+                count = _append_near(
+                    values, high - low, order, low, own_row, limit, V, R, t, used[t]
                 )
                 if count > fill or (limit == np.inf and count >= k):
                     count, limit = keep_k_smallest(V, R, t, count, k, spare)
@@ -135,12 +135,12 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
             if bounds[top] > worst * slack:
                 continue
             if node < leaves - 1:
-                push_children(
+                _push_children(
                     metric, tree, queries, qleaves - 1 + g, node, nodes, bounds, top
                 )
                 top += 2
                 continue
-            worst = query_leaf(
+            worst = _query_leaf(
                 metric,
                 tree,
                 queries,
@@ -164,7 +164,7 @@ def query_k_nearest(metric, tree, queries, first, last, same, slack, D, J):
 
 
 @compiled
-def leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_numbers, W):
+def _leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_numbers, W):
     """The leaves that a group may have to look into, and the weight of whole nodes.
 
     widest and surest are the largest and the smallest radius of the group. A node
@@ -178,7 +178,7 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_number
     qlo, qhi = queries[2], queries[3]
     leaves = 1 << levels
     count = 0
-    whole = W[0]
+    whole_weight = W[0]
     top, nodes[0] = 1, 0
     while top:
         top -= 1
@@ -193,14 +193,14 @@ def leaves_near(metric, tree, queries, group, widest, surest, nodes, leaf_number
             while (2 << level) - 1 <= node:
                 level += 1
             j = node - ((1 << level) - 1)
-            whole += W[(n * (j + 1)) >> level] - W[(n * j) >> level]
+            whole_weight += W[(n * (j + 1)) >> level] - W[(n * j) >> level]
         elif node < leaves - 1:
             nodes[top], nodes[top + 1] = 2 * node + 2, 2 * node + 1
             top += 2
         else:
             leaf_numbers[count] = node
             count += 1
-    return count, whole
+    return count, whole_weight
 
 
 @compiled
@@ -224,12 +224,12 @@ def query_radius(metric, tree, queries, first, last, r, slack):
     ends = np.zeros(((m * last) >> qlevels) - base + 1, np.int64)
     space = 64 + 16 * len(ends)
     used = 0
-    none = np.zeros(1)
+    no_weights = np.zeros(1)
     rows, far = np.empty(space, np.int64), np.empty(space, XT.dtype)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest = r[start:stop].max() * slack
-        count, _ = leaves_near(
+        count, _ = _leaves_near(
             metric,
             tree,
             queries,
@@ -238,7 +238,7 @@ def query_radius(metric, tree, queries, first, last, r, slack):
             widest,
             nodes,
             leaf_numbers,
-            none,
+            no_weights,
         )
         for q in range(start, stop):
             for f in range(count):
@@ -282,7 +282,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out)
     for g in range(first, last):
         start, stop = (m * g) >> qlevels, (m * (g + 1)) >> qlevels
         widest, surest = r[start:stop].max() * slack, r[start:stop].min() / slack
-        count, whole = leaves_near(
+        count, whole_weight = _leaves_near(
             metric,
             tree,
             queries,
@@ -293,7 +293,7 @@ def query_radius_weight(metric, tree, queries, first, last, r, slack, w, W, out)
             leaf_numbers,
             W,
         )
-        sums[:] = whole
+        sums[:] = whole_weight
         for f in range(count):
             j = leaf_numbers[f] - (leaves - 1)
             low, high = (n * j) >> levels, (n * (j + 1)) >> levels
@@ -322,7 +322,7 @@ def restore_query_order(order, ends, rows, far):
         starts[i + 1] += starts[i]
     R, F = np.empty_like(rows), np.empty_like(far)
     for i in range(len(order)):
-        to, shift = starts[order[i]], ends[i]
+        first, shift = starts[order[i]], ends[i]
         for t in range(ends[i + 1] - shift):
-            R[to + t], F[to + t] = rows[shift + t], far[shift + t]
+            R[first + t], F[first + t] = rows[shift + t], far[shift + t]
     return starts, R, F

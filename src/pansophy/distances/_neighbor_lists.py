@@ -22,13 +22,13 @@ def push_neighbor(D, J, value, row):
     stored backwards so that the farthest is the last entry in both.
     """
     k = len(D)
-    at = k - 1
+    slot = k - 1
     if k <= SMALL:
-        while at > 0 and (
-            D[at - 1] > value or (D[at - 1] == value and J[at - 1] > row)
+        while slot > 0 and (
+            D[slot - 1] > value or (D[slot - 1] == value and J[slot - 1] > row)
         ):
-            D[at], J[at] = D[at - 1], J[at - 1]
-            at -= 1
+            D[slot], J[slot] = D[slot - 1], J[slot - 1]
+            slot -= 1
     else:
         node = 0
         while True:
@@ -42,9 +42,9 @@ def push_neighbor(D, J, value, row):
                 child, a = child + 1, a - 1
             if D[a] < value or (D[a] == value and J[a] < row):
                 break
-            D[at], J[at] = D[a], J[a]
-            node, at = child, a
-    D[at], J[at] = value, row
+            D[slot], J[slot] = D[a], J[a]
+            node, slot = child, a
+    D[slot], J[slot] = value, row
 
 
 @compiled
@@ -52,7 +52,7 @@ def sort_lists(D, J):
     """Sort each list by distance, equal ones by row number."""
     if D.shape[1] > SMALL:
         for r in range(len(D)):
-            sort_pairs(D, J, r, D.shape[1])
+            _sort_pairs(D, J, r, D.shape[1])
 
 
 @compiled
@@ -65,20 +65,20 @@ def kth_smallest(values, count, k):
     while True:
         a, b, c = values[0], values[count >> 1], values[count - 1]
         pivot = max(min(a, b), min(max(a, b), c))
-        less, same = 0, 0
+        n_less, n_equal = 0, 0
         for i in range(count):
-            less += values[i] < pivot
-            same += values[i] == pivot
-        if less <= k < less + same:
+            n_less += values[i] < pivot
+            n_equal += values[i] == pivot
+        if n_less <= k < n_less + n_equal:
             return pivot
         kept = 0
-        if k < less:
+        if k < n_less:
             for i in range(count):
                 value = values[i]
                 values[kept] = value
                 kept += value < pivot
         else:
-            k -= less + same
+            k -= n_less + n_equal
             for i in range(count):
                 value = values[i]
                 values[kept] = value
@@ -89,19 +89,19 @@ def kth_smallest(values, count, k):
 @compiled
 def insert_neighbor(V, R, t, k, value, row):
     """Put a row into the ascending list t if it is among its k nearest."""
-    at = k - 1
-    if V[t, at] < value or (V[t, at] == value and R[t, at] < row):
+    slot = k - 1
+    if V[t, slot] < value or (V[t, slot] == value and R[t, slot] < row):
         return
-    while at > 0 and (
-        V[t, at - 1] > value or (V[t, at - 1] == value and R[t, at - 1] > row)
+    while slot > 0 and (
+        V[t, slot - 1] > value or (V[t, slot - 1] == value and R[t, slot - 1] > row)
     ):
-        V[t, at], R[t, at] = V[t, at - 1], R[t, at - 1]
-        at -= 1
-    V[t, at], R[t, at] = value, row
+        V[t, slot], R[t, slot] = V[t, slot - 1], R[t, slot - 1]
+        slot -= 1
+    V[t, slot], R[t, slot] = value, row
 
 
 @compiled
-def sort_pairs(V, R, t, count):
+def _sort_pairs(V, R, t, count):
     """Sort list t by value, equal ones by row number (Shell's way)."""
     gap = 1
     while gap * 9 // 4 < count:
@@ -126,7 +126,7 @@ def write_sorted_pairs(V, R, t, count, D, J, q):
     """Write the nearest of list t in order, each at the number of smaller ones."""
     k = D.shape[1]
     if count > RANKED:
-        sort_pairs(V, R, t, count)
+        _sort_pairs(V, R, t, count)
         for i in range(k):
             D[q, i], J[q, i] = V[t, i], R[t, i]
         return
@@ -134,11 +134,11 @@ def write_sorted_pairs(V, R, t, count, D, J, q):
         value = V[t, i]
         row = R[t, i]
         rank = 0
-        same = 0
+        n_equal = 0
         for j in range(count):
             rank += V[t, j] < value
-            same += V[t, j] == value
-        if same > 1:
+            n_equal += V[t, j] == value
+        if n_equal > 1:
             for j in range(count):
                 rank += (V[t, j] == value) & (R[t, j] < row)
         if rank < k:
@@ -157,7 +157,7 @@ def keep_k_smallest(V, R, t, count, k, spare):
         V[t, kept], R[t, kept] = value, row
         kept += value <= limit
     if kept > k + k // 4:  # many rows at the k-th distance: the lower ones stay
-        sort_pairs(V, R, t, kept)
+        _sort_pairs(V, R, t, kept)
         kept = k
     return kept, limit
 

@@ -84,7 +84,7 @@ def k_nearest_by_products(index, Q, excluded, k):
     J = np.full((m, k), index.n, np.int64)
 
     def find(cut):
-        collect_block_nearest(index, Q[cut], excluded[cut], D[cut], J[cut])
+        _collect_block_nearest(index, Q[cut], excluded[cut], D[cut], J[cut])
         _neighbor_lists.sort_lists(D[cut], J[cut])
 
     for _ in threads.run_tasks(
@@ -94,7 +94,7 @@ def k_nearest_by_products(index, Q, excluded, k):
     return D, J
 
 
-def collect_block_nearest(index, Q, excluded, D, J):
+def _collect_block_nearest(index, Q, excluded, D, J):
     """Fill the lists of a block of queries."""
     tiles = index.tiles
     (b, k) = D.shape

@@ -55,7 +55,7 @@ def pearson(X, Z=None, *, zero=1.0, missing="refuse"):
     if bool(xp.any(xp.isinf(X))) or bool(xp.any(xp.isinf(Z))):
         raise ValueError("pearson needs finite numbers, and found an infinity.")
     if missing == "common":
-        return pearson_over_common(np.asarray(X), np.asarray(Z), zero)
+        return _pearson_over_common(np.asarray(X), np.asarray(Z), zero)
     if bool(xp.any(xp.isnan(X))) or bool(xp.any(xp.isnan(Z))):
         raise ValueError("pearson needs numbers without NaN; see missing='common'.")
     return cosine(centered_rows(X), None if Z is X else centered_rows(Z), zero=zero)
@@ -71,9 +71,9 @@ def centered_rows(X) -> Any:
     return xp.where(flat, xp.zeros_like(R), R)
 
 
-def pearson_over_common(X, Z, zero):
+def _pearson_over_common(X, Z, zero):
     """Eq. (2)."""
-    (A, M), (B, N) = observed_and_mask(X), observed_and_mask(Z)
+    (A, M), (B, N) = _observed_and_mask(X), _observed_and_mask(Z)
     n = M @ N.T
     count = np.maximum(n, 1)
     sx, sz = A @ N.T, M @ B.T
@@ -87,7 +87,7 @@ def pearson_over_common(X, Z, zero):
     return np.where(flat, 1.0 if zero is None else zero, 1 - np.clip(r, -1, 1))
 
 
-def observed_and_mask(X):
+def _observed_and_mask(X):
     """Rows less their means with 0 for NaN, and the mask of what is not NaN."""
     M = ~np.isnan(X)
     count = np.maximum(M.sum(axis=1, keepdims=True), 1)

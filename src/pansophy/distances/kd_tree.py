@@ -58,15 +58,15 @@ def build_kd_tree(X, leaf, *, sort=True) -> KDTree:
         X = X.copy()
         top = min(levels, TOP) if n > SMALL else 0
         for level in range(top):
-            split_level(X, order, level, level + 1)
-        split_level(X, order, top, levels)
+            _split_level(X, order, level, level + 1)
+        _split_level(X, order, top, levels)
     XT = np.zeros((X.shape[1], n + _kd_tree.WIDE), X.dtype)
     XT[:, :n] = X.T
     lo, hi = _kd_tree.node_boxes(XT, n, levels)
     return KDTree(XT, order, lo, hi, levels)
 
 
-def split_level(X, order, level, levels):
+def _split_level(X, order, level, levels):
     """Split the nodes of a level and their descendants, one task for each node."""
     nodes = range(1 << level)
     tasks = (
@@ -105,11 +105,11 @@ def tree_k_nearest(metric, tree, Q, k):
     m = len(queries.order)
     slack = rounding_factor(tree)
     D, J = np.empty((m, k), tree.XT.dtype), np.empty((m, k), np.int64)
-    both = (tuple(tree), tuple(queries))
+    arrays = (tuple(tree), tuple(queries))
 
     def find(first, last):
         _kd_tree_queries.query_k_nearest(
-            metric, *both, first, last, Q is None, slack, D, J
+            metric, *arrays, first, last, Q is None, slack, D, J
         )
 
     for _ in threads.run_tasks(leaf_tasks(find, queries)):
@@ -122,9 +122,9 @@ def tree_within(metric, tree, Q, r):
     queries = kd_tree_of_queries(tree, Q)
     order = queries.order
     leaves = 1 << queries.levels
-    both = (tuple(tree), tuple(queries))
+    arrays = (tuple(tree), tuple(queries))
     result = _kd_tree_queries.query_radius(
-        metric, *both, 0, leaves, r[order], rounding_factor(tree)
+        metric, *arrays, 0, leaves, r[order], rounding_factor(tree)
     )
     return _kd_tree_queries.restore_query_order(order, *result)
 
@@ -135,11 +135,11 @@ def tree_within_blocks(metric, tree, Q, r, block):
     slack = rounding_factor(tree)
     r = r[queries.order]
     m = len(queries.order)
-    both = (tuple(tree), tuple(queries))
+    arrays = (tuple(tree), tuple(queries))
 
     def find(first, last):
         ends, rows, far = _kd_tree_queries.query_radius(
-            metric, *both, first, last, r, slack
+            metric, *arrays, first, last, r, slack
         )
         start = (m * first) >> queries.levels
         return queries.order[start : start + len(ends) - 1], ends, rows, far
@@ -156,11 +156,11 @@ def tree_count_within(metric, tree, Q, r, w, out):
     w = w[tree.order]
     W = np.concatenate([w[:1] * 0, np.cumsum(w)])
     r = r[queries.order]
-    both = (tuple(tree), tuple(queries))
+    arrays = (tuple(tree), tuple(queries))
 
     def find(first, last):
         _kd_tree_queries.query_radius_weight(
-            metric, *both, first, last, r, slack, w, W, out
+            metric, *arrays, first, last, r, slack, w, W, out
         )
 
     for _ in threads.run_tasks(leaf_tasks(find, queries)):

@@ -57,7 +57,7 @@ SQUARES = ("sqeuclidean", "squared_euclidean")
 FEW, MANY = 6, 15  # columns: a tree is always faster, and never
 
 
-def is_sound_index(index) -> bool:
+def _is_sound_index(index) -> bool:
     """Whether the tree and the tiles of a loaded index are about its rows."""
     shape = tuple(index.X.shape)
     tree, tiles = index.tree, index.tiles
@@ -75,7 +75,7 @@ def is_sound_index(index) -> bool:
     kind=Whole(low=-1, high=max(KINDS.values())),
     tree=Part(KDTree, optional=True),
     tiles=Part(CenteredRows, optional=True),
-    check=is_sound_index,
+    check=_is_sound_index,
 )
 class NeighborIndex(NamedTuple):
     """Rows with what a search needs of them; made by `build_index`."""
@@ -190,25 +190,27 @@ def k_nearest(index: NeighborIndex, Q, k: int):
     rows : array of shape (m, k)
         Row numbers; of equally near rows the lower comes first.
     """
-    most = index.n - (Q is None)
-    if not 1 <= k <= most:
-        raise ValueError(f"k must be between 1 and the {most} rows there are, got {k}.")
+    max_k = index.n - (Q is None)
+    if not 1 <= k <= max_k:
+        raise ValueError(
+            f"k must be between 1 and the {max_k} rows there are, got {k}."
+        )
     if is_foreign(index.X):
-        return k_nearest_tensor(index, Q, k)
-    same, (index, Q) = Q is None, prepare_queries(index, Q)
+        return _k_nearest_tensor(index, Q, k)
+    is_self, (index, Q) = Q is None, _prepare_queries(index, Q)
     m = int(Q.shape[0])
-    own = np.arange(m) if same else np.full(m, -1)
+    own_rows = np.arange(m) if is_self else np.full(m, -1)
     if index.kind < 0:
-        return k_nearest_any_metric(index, Q, own, k)
+        return _k_nearest_any_metric(index, Q, own_rows, k)
     if index.tree is not None:
-        queries = None if same else Q
+        queries = None if is_self else Q
         D, J = kd_tree.tree_k_nearest(index.reduced_metric, index.tree, queries, k)
     else:
-        D, J = k_nearest_by_products(index, Q, own, k)
-    return unreduced(D, index), J
+        D, J = k_nearest_by_products(index, Q, own_rows, k)
+    return _unreduced(D, index), J
 
 
-def prepare_queries(index, Q):
+def _prepare_queries(index, Q):
     """The index and the queries as they are compared; its own rows for None."""
     if Q is None:
         return index, index.X
@@ -226,7 +228,7 @@ def prepare_queries(index, Q):
     return index, np.ascontiguousarray(Q)
 
 
-def unreduced(D, index):
+def _unreduced(D, index):
     """Distances from reduced ones, in place."""
     if index.metric == "cosine":
         D *= 0.5
@@ -237,7 +239,7 @@ def unreduced(D, index):
     return D
 
 
-def reduced_radii(r, index, m):
+def _reduced_radii(r, index, m):
     """Radii as the loops compare them: (m,)."""
     r = np.broadcast_to(np.asarray(r, index.X.dtype), (m,))
     if index.metric == "cosine":
@@ -249,7 +251,7 @@ def reduced_radii(r, index, m):
     return np.ascontiguousarray(r, index.X.dtype)
 
 
-def k_nearest_any_metric(index, Q, excluded, k):
+def _k_nearest_any_metric(index, Q, excluded, k):
     """Lists for a metric known only as a function, tile by tile of its matrix."""
     m = int(Q.shape[0])
     D = np.full((m, k), np.inf, index.X.dtype)
@@ -299,47 +301,49 @@ def rows_within_radius(
     With `ordered` False the blocks may be arrays of query numbers instead, near ones
     together, which is faster in a tree.
     """
-    same, (index, Q) = Q is None, prepare_queries(index, Q)
+    is_self, (index, Q) = Q is None, _prepare_queries(index, Q)
     m = int(Q.shape[0])
-    radius = reduced_radii(r, index, m) if index.kind >= 0 else np.broadcast_to(r, (m,))
+    radius = (
+        _reduced_radii(r, index, m) if index.kind >= 0 else np.broadcast_to(r, (m,))
+    )
     if index.tree is not None and not ordered:
-        queries = None if same else Q
+        queries = None if is_self else Q
         parts = kd_tree.tree_within_blocks(
             index.reduced_metric, index.tree, queries, radius, block
         )
         for part in parts:
-            yield *part[:3], unreduced(part[3], index)
+            yield *part[:3], _unreduced(part[3], index)
         return
-    find = product_radius_lists if index.tree is None else tree_radius_lists
-    find = metric_radius_lists if index.kind < 0 else find
+    find = _product_radius_lists if index.tree is None else _tree_radius_lists
+    find = _metric_radius_lists if index.kind < 0 else find
     tasks = (
         (lambda c=c: (c, *find(index, Q[c], radius[c]))) for c in block_slices(m, block)
     )
     yield from threads.run_tasks(tasks, blas=index.tiles is not None)
 
 
-def tree_radius_lists(index, Q, r):
+def _tree_radius_lists(index, Q, r):
     """(ends, rows, distances) by queries of the tree."""
     ends, rows, far = kd_tree.tree_within(index.reduced_metric, index.tree, Q, r)
-    return ends, rows, unreduced(far, index)
+    return ends, rows, _unreduced(far, index)
 
 
-def product_radius_lists(index, Q, r):
+def _product_radius_lists(index, Q, r):
     """Rows within r, by tiles of matrix products."""
     pairs = zip(*pairs_within_radius(index, Q, r), strict=True)
     queries, rows, far = (np.concatenate(part) for part in pairs)
     order = np.argsort(queries, kind="stable")
-    return list_ends(queries, len(Q)), rows[order], unreduced(far[order], index)
+    return _list_ends(queries, len(Q)), rows[order], _unreduced(far[order], index)
 
 
-def metric_radius_lists(index, Q, r):
+def _metric_radius_lists(index, Q, r):
     """Rows within r, for a metric known only as a function."""
     T = to_numpy(metric_tile(index, Q, index.X))
     queries, rows = np.nonzero(r[:, None] >= T)
-    return list_ends(queries, int(Q.shape[0])), rows, T[queries, rows]
+    return _list_ends(queries, int(Q.shape[0])), rows, T[queries, rows]
 
 
-def list_ends(queries, m):
+def _list_ends(queries, m):
     """Ends of the lists of m queries: (m + 1,)."""
     ends = np.zeros(m + 1, np.int64)
     np.cumsum(np.bincount(queries, minlength=m), out=ends[1:])
@@ -353,10 +357,10 @@ def count_within(index: NeighborIndex, Q, r, w=None):
     """
     m = index.n if Q is None else int(Q.shape[0])
     out = np.zeros(m, np.int64 if w is None else np.float64)
-    asked_by, rows = prepare_queries(index, Q)
+    asked_by, rows = _prepare_queries(index, Q)
     if asked_by.tree is not None:
         queries = None if Q is None else rows
-        radius = reduced_radii(r, index, m)
+        radius = _reduced_radii(r, index, m)
         return kd_tree.tree_count_within(
             index.reduced_metric, index.tree, queries, radius, w, out
         )
@@ -369,20 +373,20 @@ def count_within(index: NeighborIndex, Q, r, w=None):
     return out
 
 
-def k_nearest_tensor(index, Q, k):
+def _k_nearest_tensor(index, Q, k):
     """`k_nearest` for tensors: tiles on their device, the winners done again."""
 
     X = index.X
-    same = Q is None
+    is_self = Q is None
     xp = namespace(X)
-    Q = X if same else asarray(Q, like=X)
+    Q = X if is_self else asarray(Q, like=X)
     n = index.n
     rows = xp.arange(n, dtype=xp.int64, device=getattr(X, "device", None))
     results = []
     for cut in block_slices(int(Q.shape[0]), max(1, (1 << 24) // n)):
         D = metric_tile(index, Q[cut, :], X)
-        if same:
+        if is_self:
             D = xp.where(rows[None, :] == rows[cut][:, None], xp.inf, D)
-        at = xp.argsort(D, axis=1, stable=True)[:, :k]
-        results.append((xp.take_along_axis(D, at, axis=1), at))
+        nearest = xp.argsort(D, axis=1, stable=True)[:, :k]
+        results.append((xp.take_along_axis(D, nearest, axis=1), nearest))
     return tuple(xp.concat(list(part)) for part in zip(*results, strict=True))

@@ -146,7 +146,7 @@ def columns_block(X, Z, power, rate=None) -> Any:
     return D
 
 
-def columnwise_distance(X, Z, power):
+def _columnwise_distance(X, Z, power):
     X, Z = as_float_rows(X, Z)
     return map_tiles(lambda x, z: columns_block(x, z, power), X, Z, blas=False)
 
@@ -161,30 +161,30 @@ def squared_euclidean(X, Z=None):
     """
     X, Z = as_float_rows(X, Z)
     if X.shape[1] <= FEW and not is_foreign(X):
-        return columnwise_distance(X, Z, 2)
+        return _columnwise_distance(X, Z, 2)
     return map_tiles(squared_block, X, Z)
 
 
 def euclidean(X, Z=None):
     """|x - z| for all pairs, eq. (1)."""
     X, Z = as_float_rows(X, Z)
-    few = X.shape[1] <= FEW and not is_foreign(X)
+    has_few_columns = X.shape[1] <= FEW and not is_foreign(X)
 
     def root(x, z):
-        D = columns_block(x, z, 2) if few else squared_block(x, z)
+        D = columns_block(x, z, 2) if has_few_columns else squared_block(x, z)
         return namespace(D).sqrt(D) if is_foreign(D) else np.sqrt(D, out=D)
 
-    return map_tiles(root, X, Z, blas=not few)
+    return map_tiles(root, X, Z, blas=not has_few_columns)
 
 
 def manhattan(X, Z=None):
     """sum_j |x_j - z_j| for all pairs, eq. (2)."""
-    return columnwise_distance(X, Z, 1)
+    return _columnwise_distance(X, Z, 1)
 
 
 def chebyshev(X, Z=None):
     """max_j |x_j - z_j| for all pairs, eq. (2)."""
-    return columnwise_distance(X, Z, math.inf)
+    return _columnwise_distance(X, Z, math.inf)
 
 
 def minkowski(X, Z=None, *, p=2.0):
@@ -198,8 +198,8 @@ def minkowski(X, Z=None, *, p=2.0):
     if not p >= 1:
         raise ValueError(f"p of minkowski must be a number of at least 1, got {p}.")
     if p in (1, math.inf):
-        return columnwise_distance(X, Z, p)
-    return euclidean(X, Z) if p == 2 else columnwise_distance(X, Z, p) ** (1 / p)
+        return _columnwise_distance(X, Z, p)
+    return euclidean(X, Z) if p == 2 else _columnwise_distance(X, Z, p) ** (1 / p)
 
 
 def unit_rows(X, zero):
@@ -225,21 +225,21 @@ def unit_length_rows(X):
     """
     if not sparse.issparse(X):
         U, zero = unit_rows(X, 0.0)
-        refuse_zero_rows(zero)
+        _refuse_zero_rows(zero)
         return U
     top = np.abs(X).max(axis=1).toarray().ravel()
-    refuse_zero_rows(top == 0)
+    _refuse_zero_rows(top == 0)
     U = sparse.diags_array(1 / top) @ X
     length = np.sqrt(np.asarray(U.multiply(U).sum(axis=1)).ravel())
     return sparse.csr_array(sparse.diags_array(1 / length) @ U).astype(X.dtype)
 
 
-def refuse_zero_rows(zero) -> None:
+def _refuse_zero_rows(zero) -> None:
     """Raise ValueError for the first of the rows that have no direction."""
-    at = np.flatnonzero(to_numpy(zero))
-    if len(at):
+    zero_rows = np.flatnonzero(to_numpy(zero))
+    if len(zero_rows):
         raise ValueError(
-            f"row {at[0]} of X has length 0 and so no direction, which "
+            f"row {zero_rows[0]} of X has length 0 and so no direction, which "
             "metric='cosine' needs."
         )
 
@@ -261,9 +261,12 @@ def cosine(X, Z=None, *, zero=1.0):
     V, z0 = unit_rows(Z, zero)
     D = 0.5 * squared_euclidean(U, V)
     if bool(xp.any(x0)) or bool(xp.any(z0)):  # then `zero` is a number
-        one, both = x0[:, None] | z0[None, :], x0[:, None] & z0[None, :]
-        D = xp.where(one, xp.full_like(D, zero), D)
-        D = xp.where(both, xp.zeros_like(D), D)
+        one_is_zero, both_are_zero = (
+            x0[:, None] | z0[None, :],
+            x0[:, None] & z0[None, :],
+        )
+        D = xp.where(one_is_zero, xp.full_like(D, zero), D)
+        D = xp.where(both_are_zero, xp.zeros_like(D), D)
     return D
 
 
@@ -276,8 +279,8 @@ def mahalanobis(X, Z=None, *, cov=None):
     X, Z = as_float_rows(X, Z)
     d = X.shape[1]
     if cov is None:
-        both = [to_numpy(X)] if Z is X else [to_numpy(X), to_numpy(Z)]
-        cov = np.cov(np.concatenate(both), rowvar=False)
+        samples = [to_numpy(X)] if Z is X else [to_numpy(X), to_numpy(Z)]
+        cov = np.cov(np.concatenate(samples), rowvar=False)
     S = np.asarray(to_numpy(cov), dtype=np.float64).reshape(np.shape(cov) or (1, 1))
     if S.shape != (d, d) or not np.allclose(S, S.T, rtol=1e-8, atol=0):
         raise ValueError(f"cov of mahalanobis must be symmetric and {d} x {d}.")
@@ -285,8 +288,8 @@ def mahalanobis(X, Z=None, *, cov=None):
     top = max(values.max(initial=0.0), 0.0)
     if values.min(initial=0.0) < -1e-10 * max(top, 1e-300):
         raise ValueError("cov of mahalanobis must be positive semi-definite.")
-    keep = values > d * np.finfo(np.float64).eps * top
-    W = asarray(vectors[:, keep] / np.sqrt(values[keep]), like=X)
+    is_kept = values > d * np.finfo(np.float64).eps * top
+    W = asarray(vectors[:, is_kept] / np.sqrt(values[is_kept]), like=X)
     return euclidean(X @ W, None if Z is X else Z @ W)
 
 
@@ -327,8 +330,8 @@ def distance_matrix_function(metric, **options) -> Callable:
 
     def matrix(X, Z):
         shape = (int(X.shape[0]), int(Z.shape[0]))
-        if takes_two_rows(metric, X, Z, options):
-            return matrix_of_row_metric(metric, X, Z, options)
+        if _takes_two_rows(metric, X, Z, options):
+            return _matrix_of_row_metric(metric, X, Z, options)
         D = metric(X, Z, **options)
         if tuple(getattr(D, "shape", ())) != shape:
             raise ValueError(
@@ -341,7 +344,7 @@ def distance_matrix_function(metric, **options) -> Callable:
     return matrix
 
 
-def takes_two_rows(metric, X, Z, options) -> bool:
+def _takes_two_rows(metric, X, Z, options) -> bool:
     """Whether the metric answers two rows with one number."""
     try:
         value = metric(*first_rows(X, Z), **options)
@@ -355,7 +358,7 @@ def first_rows(X, Z):
     return tuple(A[:1] if sparse.issparse(A) else A[0] for A in (X, Z))
 
 
-def matrix_of_row_metric(metric, X, Z, options):
+def _matrix_of_row_metric(metric, X, Z, options):
     """The metric of every pair of rows: (n, m)."""
     if is_foreign(X):
         rows = [[float(metric(x, z, **options)) for z in Z] for x in X]
@@ -394,8 +397,8 @@ def pairwise_argmin(X, C) -> Nearest:
 
     def find(x):
         x = x - center
-        at = xp.argmin(half - x @ xp.matrix_transpose(Cc), axis=1)
-        return at, xp.sum((x - xp.take(Cc, at, axis=0)) ** 2, axis=1)
+        nearest = xp.argmin(half - x @ xp.matrix_transpose(Cc), axis=1)
+        return nearest, xp.sum((x - xp.take(Cc, nearest, axis=0)) ** 2, axis=1)
 
     if is_foreign(X):
         parts = [find(X[cut, :]) for cut in block_slices(n, max(1, DEVICE // m))]

@@ -16,7 +16,7 @@ class FeatureMap(NamedTuple):
     scale: np.ndarray  # (d,)
     rotate: bool
     rotation: np.ndarray  # W^T (d, d)
-    kind: int  # which products of u follow: see `fill_features`
+    kind: int  # which products of u follow: see `_fill_features`
 
 
 BLOCK = 256  # columns of a feature block, which then stays in the cache
@@ -40,7 +40,7 @@ def exp_in_place(x, bits, powers):
 
 
 @compiled(fastmath=FASTMATH)
-def fill_features(X, feature_map, V, F):
+def _fill_features(X, feature_map, V, F):
     """Features of the rows X as columns of F; unused columns become zero.
 
     u = (x - c) / s, then u W if `rotate`; then 1, u and by kind: 0 nothing, 1 |u|^2,
@@ -82,7 +82,7 @@ def fill_features(X, feature_map, V, F):
 
 
 @compiled
-def exclude_components(L, n, codes, owner, value):
+def _exclude_components(L, n, codes, owner, value):
     """Columns of L at `value` in the rows of components that a label rules out."""
     for i in range(n):
         if codes[i] >= 0:
@@ -92,7 +92,7 @@ def exclude_components(L, n, codes, owner, value):
 
 
 @compiled(fastmath=FASTMATH)
-def column_maxima(L, top):
+def _column_maxima(L, top):
     k, B = L.shape
     for i in range(B):
         top[i] = L[0, i]
@@ -102,20 +102,20 @@ def column_maxima(L, top):
 
 
 @compiled(fastmath=FASTMATH)
-def fill_responsibilities(
+def _fill_responsibilities(
     L, w, n, weighted, codes, owner, labelled, top, bits, powers, R
 ):
     """Columns of L (k, B) to responsibilities R (B, k) times weights; sum of log p."""
     k, B = L.shape
     if labelled:
-        exclude_components(L, n, codes, owner, -1e300)
-    column_maxima(L, top)
+        _exclude_components(L, n, codes, owner, -1e300)
+    _column_maxima(L, top)
     for j in range(k):
         for i in range(B):
             L[j, i] -= top[i]
         exp_in_place(L[j], bits, powers)
     if labelled:
-        exclude_components(L, n, codes, owner, 0.0)
+        _exclude_components(L, n, codes, owner, 0.0)
     loglik = 0.0
     for i in range(n):
         total = 0.0
@@ -134,11 +134,11 @@ def fill_responsibilities(
 
 
 @compiled
-def fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
+def _fill_hard_memberships(L, w, n, weighted, codes, owner, labelled, R):
     """Columns of L to memberships R: all weight at the largest, the first of equals."""
     k = L.shape[0]
     if labelled:
-        exclude_components(L, n, codes, owner, -1e300)
+        _exclude_components(L, n, codes, owner, -1e300)
     R[:] = 0.0
     loglik = 0.0
     for i in range(n):
@@ -170,16 +170,16 @@ def expectation_pass(X, w, weighted, codes, owner, labelled, hard, feature_map, 
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
         rows = stop - start
-        fill_features(X[start:stop], feature_map, V, F)
+        _fill_features(X[start:stop], feature_map, V, F)
         np.dot(coef, F, L)
         wb = w[start:stop] if weighted else w
         cb = codes[start:stop] if labelled else codes
         if hard:
-            loglik += fill_hard_memberships(
+            loglik += _fill_hard_memberships(
                 L, wb, rows, weighted, cb, owner, labelled, R
             )
         else:
-            loglik += fill_responsibilities(
+            loglik += _fill_responsibilities(
                 L, wb, rows, weighted, cb, owner, labelled, top, bits, powers, R
             )
         np.dot(F, R, part)
@@ -195,7 +195,7 @@ def fill_log_densities(X, feature_map, coef, out):
     F, V, L = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((k, BLOCK))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill_features(X[start : start + rows], feature_map, V, F)
+        _fill_features(X[start : start + rows], feature_map, V, F)
         np.dot(coef, F, L)
         for i in range(rows):
             for j in range(k):
@@ -214,7 +214,7 @@ def weighted_feature_sums(X, R, feature_map, m):
     part = np.empty((m, k))
     for start in range(0, n, BLOCK):
         rows = min(BLOCK, n - start)
-        fill_features(X[start : start + rows], feature_map, V, F)
+        _fill_features(X[start : start + rows], feature_map, V, F)
         for i in range(rows):  # a slice from a slice takes seconds to compile
             for j in range(k):
                 P[i, j] = R[start + i, j]

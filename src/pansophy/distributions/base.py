@@ -86,11 +86,11 @@ def counts_times_log_probability(X, P):
     A matrix product, and another for what cannot be where an entry of P is 0.
     """
     xp = arrays.namespace(P)
-    never = P == 0
-    L = xp.matmul(X, xp.log(xp.where(never, xp.ones_like(P), P)).T)
-    if not bool(xp.any(never)):
+    is_impossible = P == 0
+    L = xp.matmul(X, xp.log(xp.where(is_impossible, xp.ones_like(P), P)).T)
+    if not bool(xp.any(is_impossible)):
         return L
-    ruled_out = xp.matmul(X, xp.astype(never, P.dtype).T) > 0
+    ruled_out = xp.matmul(X, xp.astype(is_impossible, P.dtype).T) > 0
     return xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
 
 
@@ -99,8 +99,8 @@ def weight_along_components(weight, total):
 
     A weight of its own for each coordinate, where values are missing, stays as it is.
     """
-    own = weight.ndim == 0 or weight.ndim == total.ndim
-    return weight if own else weight[:, None]
+    is_aligned = weight.ndim == 0 or weight.ndim == total.ndim
+    return weight if is_aligned else weight[:, None]
 
 
 def per_weight(total, weight):
@@ -114,21 +114,21 @@ def require_all(ok, message):
         raise ValueError(message)
 
 
-def special_function(name: str, x):
+def _special_function(name: str, x):
     """A special function on any backend: the library's own, or SciPy's."""
     xp = arrays.namespace(x)
-    own = {"gammaln": "lgamma", "digamma": "digamma"}.get(name)
-    if arrays.is_torch(x) and own is not None:
-        return getattr(xp, own)(x)
+    torch_name = {"gammaln": "lgamma", "digamma": "digamma"}.get(name)
+    if arrays.is_torch(x) and torch_name is not None:
+        return getattr(xp, torch_name)(x)
     return arrays.asarray(getattr(scipy.special, name)(arrays.to_numpy(x)), like=x)
 
 
 def gammaln(x):
-    return special_function("gammaln", x)
+    return _special_function("gammaln", x)
 
 
 def digamma(x):
-    return special_function("digamma", x)
+    return _special_function("digamma", x)
 
 
 def trigamma(x):

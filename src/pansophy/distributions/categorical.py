@@ -132,9 +132,9 @@ class Categorical:
         p = arrays.to_numpy(self.prob)
         rows = p[None] if self.single else p
         draws = [pick_rows(rows, np.full(n, j), rng) for j in range(len(rows))]
-        out = draws[0] if self.single else np.stack(draws, axis=1)
+        sampled = draws[0] if self.single else np.stack(draws, axis=1)
         xp = arrays.namespace(self.prob)
-        return xp.asarray(out, device=arrays.device(self.prob))
+        return xp.asarray(sampled, device=arrays.device(self.prob))
 
     def draw(self, z, rng: np.random.Generator):
         """One draw from component z_i for each i: (n, 1)."""
@@ -146,7 +146,7 @@ class Categorical:
         x = self.symbols(X)
         m = int(self.prob.shape[-1])
         if weights is None or not arrays.is_foreign(x):
-            counts = count_symbols(arrays.to_numpy(x), weights, m)
+            counts = _count_symbols(arrays.to_numpy(x), weights, m)
             counts = arrays.asarray(counts, like=self.prob)
         else:
             xp = arrays.namespace(x)
@@ -163,7 +163,7 @@ class Categorical:
         return cls(estimated_probabilities(stats.total[0], prior))
 
 
-def count_symbols(x, weights, m):
+def _count_symbols(x, weights, m):
     """Weighted counts of symbols x (n,): (m,), or (k, m) for weights (n, k)."""
     if weights is None:
         return np.bincount(x, minlength=m).astype(float)

@@ -37,13 +37,13 @@ from .base import (
 )
 
 
-def binomial_log_terms(x, p, N=1.0):
+def _binomial_log_terms(x, p, N=1.0):
     """x log p + (N - x) log(1 - p), with 0 log 0 = 0."""
-    both = x + 0 * p
-    return xlogy(both, p + 0 * x) + xlogy(N - both, 1 - p + 0 * x)
+    x_broadcast = x + 0 * p
+    return xlogy(x_broadcast, p + 0 * x) + xlogy(N - x_broadcast, 1 - p + 0 * x)
 
 
-def array_like_parameter(value, like):
+def _array_like_parameter(value, like):
     return arrays.asarray(value, like=like)
 
 
@@ -94,7 +94,7 @@ class Binomial:
 
         def one(x, p):
             ways = gammaln(0 * x + N + 1) - gammaln(x + 1) - gammaln(N - x + 1)
-            return ways + binomial_log_terms(x, p, N)
+            return ways + _binomial_log_terms(x, p, N)
 
         return over_coordinates(one, X, self.prob)
 
@@ -114,16 +114,16 @@ class Binomial:
         cls, stats: SufficientStatistics, prior=None, trials: int = 1
     ) -> "Binomial":
         """Relative frequency; with a `Beta` prior the MAP."""
-        return cls(trials, success_probability(stats, prior, trials))
+        return cls(trials, _success_probability(stats, prior, trials))
 
 
-def success_probability(stats, prior, trials=1):
+def _success_probability(stats, prior, trials=1):
     """Maximum-likelihood probability of success, or its MAP under a Beta prior."""
     S = stats.total[0]
     N = stats.weight
     N = trials * weight_along_components(N, S) + 0 * S
     if prior is not None:
-        a, b = array_like_parameter(prior.a, S), array_like_parameter(prior.b, S)
+        a, b = _array_like_parameter(prior.a, S), _array_like_parameter(prior.b, S)
         S, N = S + a - 1, N + a + b - 2
     return safe_divide(S, N, 0.5)
 
@@ -170,7 +170,7 @@ class Bernoulli:
     @property
     def entropy(self):
         """Sum over coordinates, () or (k,)."""
-        h = -binomial_log_terms(self.prob, self.prob)
+        h = -_binomial_log_terms(self.prob, self.prob)
         return h if h.ndim == 0 else arrays.namespace(h).sum(h, axis=-1)
 
     def __getitem__(self, j) -> "Bernoulli":
@@ -178,7 +178,7 @@ class Bernoulli:
 
     def log_prob(self, X):
         """Eq. (1): (n,) or (n, k)."""
-        return over_coordinates(binomial_log_terms, X, self.prob)
+        return over_coordinates(_binomial_log_terms, X, self.prob)
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *prob.shape)."""
@@ -198,7 +198,7 @@ class Bernoulli:
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Bernoulli":
         """Relative frequency; with a `Beta` prior the MAP."""
-        return cls(success_probability(stats, prior))
+        return cls(_success_probability(stats, prior))
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,8 +246,8 @@ class Poisson:
             total = arrays.namespace(X).sum
             known = total(self.rate, axis=1) + total(gammaln(X + 1), axis=1)[:, None]
             return counts_times_log_probability(X, self.rate) - known
-        one = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
-        return over_coordinates(one, X, self.rate)
+        log_term = lambda x, r: xlogy(x + 0 * r, r + 0 * x) - r - gammaln(x + 1)
+        return over_coordinates(log_term, X, self.rate)
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *rate.shape)."""
@@ -272,8 +272,8 @@ class Poisson:
         N = weight_along_components(N, S) + 0 * S
         if prior is not None:
             S, N = (
-                S + array_like_parameter(prior.shape, S) - 1,
-                N + array_like_parameter(prior.rate, S),
+                S + _array_like_parameter(prior.shape, S) - 1,
+                N + _array_like_parameter(prior.rate, S),
             )
         xp = arrays.namespace(S)
         return cls(safe_divide(xp.maximum(S, xp.zeros_like(S)), N))

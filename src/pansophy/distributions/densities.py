@@ -70,8 +70,8 @@ class Histogram:
         edges = np.histogram_bin_edges(arrays.to_numpy(x).astype(float), bins)
         edges = arrays.asarray(edges, like=x)
         b = edges.shape[0] - 1
-        even = cls(edges, arrays.asarray(np.full(b, 1 / b), like=x))
-        return even.from_stats(even.stats(x, weights))
+        uniform = cls(edges, arrays.asarray(np.full(b, 1 / b), like=x))
+        return uniform.from_stats(uniform.stats(x, weights))
 
     @property
     def widths(self):
@@ -103,16 +103,20 @@ class Histogram:
         x = X if arrays.is_foreign(X) else np.asarray(X)
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         x = arrays.asarray(x, like=self.edges)
-        at = xp.searchsorted(self.edges, x, side="right") - 1
-        at = xp.where(x == self.edges[-1], xp.full_like(at, self.mass.shape[0] - 1), at)
-        inside = (at >= 0) & (at < self.mass.shape[0])
-        return xp.clip(at, 0, self.mass.shape[0] - 1), inside
+        bin_index = xp.searchsorted(self.edges, x, side="right") - 1
+        bin_index = xp.where(
+            x == self.edges[-1],
+            xp.full_like(bin_index, self.mass.shape[0] - 1),
+            bin_index,
+        )
+        inside = (bin_index >= 0) & (bin_index < self.mass.shape[0])
+        return xp.clip(bin_index, 0, self.mass.shape[0] - 1), inside
 
     def density(self, X):
         """Eq. (2): (n,), 0 outside."""
         xp = arrays.namespace(self.edges)
-        at, inside = self.bins(X)
-        p = xp.take(self.mass / self.widths, at, axis=0)
+        bin_index, inside = self.bins(X)
+        p = xp.take(self.mass / self.widths, bin_index, axis=0)
         return xp.where(inside, p, xp.zeros_like(p))
 
     def log_prob(self, X):
@@ -123,17 +127,19 @@ class Histogram:
         """n draws: a bin, and a place in it."""
         p = arrays.to_numpy(self.mass).astype(float)
         edges = arrays.to_numpy(self.edges)
-        at = rng.choice(len(p), size=n, p=p / p.sum())
-        draws = edges[at] + rng.random(n) * np.diff(edges)[at]
+        bin_index = rng.choice(len(p), size=n, p=p / p.sum())
+        draws = edges[bin_index] + rng.random(n) * np.diff(edges)[bin_index]
         return arrays.asarray(draws, like=self.edges)
 
     def stats(self, X, weights=None) -> SufficientStatistics:
         """Weighted counts of the bins."""
-        at, inside = self.bins(X)
+        bin_index, inside = self.bins(X)
         require_all(inside, "a number is outside of the edges of the histogram.")
-        at = arrays.to_numpy(at)
+        bin_index = arrays.to_numpy(bin_index)
         w = None if weights is None else arrays.to_numpy(weights)
-        counts = np.bincount(at, w, minlength=int(self.mass.shape[0])).astype(float)
+        counts = np.bincount(bin_index, w, minlength=int(self.mass.shape[0])).astype(
+            float
+        )
         counts = arrays.asarray(counts, like=self.edges)
         return SufficientStatistics(arrays.namespace(counts).sum(counts), (counts,))
 
@@ -143,17 +149,17 @@ class Histogram:
         return Histogram(self.edges, family.prob)
 
 
-def n_columns(X) -> int:
+def _n_columns(X) -> int:
     return 1 if X.ndim == 1 else int(X.shape[1])
 
 
-def n_symbols(X) -> int:
+def _n_symbols(X) -> int:
     """Number of symbols in X."""
     xp = arrays.namespace(X)
     return int(xp.max(X)) + 1
 
 
-def n_trials(X, trials) -> int:
+def _n_trials(X, trials) -> int:
     """The number of trials given, or the largest count; no count may be above it."""
     top = int(arrays.namespace(X).max(X))
     trials = max(top, 1) if trials is None else trials
@@ -164,35 +170,35 @@ def n_trials(X, trials) -> int:
 
 # name -> a member of the family that fits rows X, whatever its parameters
 FAMILIES: dict[str, Callable[..., Any]] = {
-    "bernoulli": lambda X: Bernoulli(np.full(n_columns(X), 0.5)),
+    "bernoulli": lambda X: Bernoulli(np.full(_n_columns(X), 0.5)),
     "binomial": lambda X, trials=None: Binomial(
-        n_trials(X, trials), np.full(n_columns(X), 0.5)
+        _n_trials(X, trials), np.full(_n_columns(X), 0.5)
     ),
-    "poisson": lambda X: Poisson(np.ones(n_columns(X))),
+    "poisson": lambda X: Poisson(np.ones(_n_columns(X))),
     "categorical": lambda X, m=None: Categorical(
-        equal_probabilities(m or n_symbols(X))
+        _equal_probabilities(m or _n_symbols(X))
     ),
-    "multinomial": lambda X: Multinomial(equal_probabilities(n_columns(X))),
-    "dirichlet": lambda X: Dirichlet(np.ones(n_columns(X))),
-    "beta": lambda X: Beta(np.ones(n_columns(X)), np.ones(n_columns(X))),
-    "gamma": lambda X: Gamma(np.ones(n_columns(X)), np.ones(n_columns(X))),
+    "multinomial": lambda X: Multinomial(_equal_probabilities(_n_columns(X))),
+    "dirichlet": lambda X: Dirichlet(np.ones(_n_columns(X))),
+    "beta": lambda X: Beta(np.ones(_n_columns(X)), np.ones(_n_columns(X))),
+    "gamma": lambda X: Gamma(np.ones(_n_columns(X)), np.ones(_n_columns(X))),
 }
 
 
-def equal_probabilities(m):
+def _equal_probabilities(m):
     return np.full(m, 1 / m)
 
 
-def any_normal(X, shape="full"):
+def _any_normal(X, shape="full"):
     """A Normal over the columns of X with a covariance of this shape."""
     if shape not in SHAPES:
         raise ValueError(f"shape must be one of {', '.join(SHAPES)}, got {shape!r}.")
-    d = n_columns(X)
+    d = _n_columns(X)
     cov = {"diag": np.ones(d), "spherical": 1.0}.get(shape, np.eye(d))
     return Normal(np.zeros(d), cov, shape)
 
 
-FAMILIES["normal"] = any_normal
+FAMILIES["normal"] = _any_normal
 
 
 def fit(X, family="normal", weights=None, *, prior=None, ddof=0, **options):

@@ -20,14 +20,14 @@ from .base import float_parameter
 from .information.information import as_probabilities, unwrap_scalar
 
 
-def density_of(p):
+def _density_of(p):
     """A function x -> p(x) of one number, from a density or a distribution."""
     if hasattr(p, "log_prob"):
         return lambda t: math.exp(float(p.log_prob(np.array([t]))[0]))
     return lambda t: float(p(t))
 
 
-def integrate(g, x) -> float:
+def _integrate(g, x) -> float:
     """The integral of g between the limits x = (low, high)."""
     from scipy import integrate
 
@@ -36,7 +36,7 @@ def integrate(g, x) -> float:
     return value
 
 
-def function_values(x, p, f):
+def _function_values(x, p, f):
     """f(x) along the first axis, and p as masses for it."""
     p = as_probabilities(p, -1, "p")
     x = arrays.asarray(x, like=p)
@@ -71,13 +71,13 @@ def expectation(x, p, f=None):
     5.0
     """
     if callable(p) or hasattr(p, "log_prob"):
-        q = density_of(p)
-        return integrate(lambda t: density_times_function(q(t), t, f), x)
-    y, p = function_values(x, p, f)
+        q = _density_of(p)
+        return _integrate(lambda t: _density_times_function(q(t), t, f), x)
+    y, p = _function_values(x, p, f)
     return unwrap_scalar(arrays.namespace(y).sum(p * y, axis=0))
 
 
-def density_times_function(density, t, f):
+def _density_times_function(density, t, f):
     """p(t) f(t), 0 where p is: f may be infinite there."""
     return density * float(t if f is None else f(t)) if density > 0 else 0.0
 
@@ -128,9 +128,11 @@ def grouped_mean(y, groups=None, weights=None):
         raise ValueError(f"{len(values)} numbers have {codes.size} groups.")
     w = np.ones(len(values)) if weights is None else arrays.to_numpy(weights)
     size = np.bincount(codes, w, minlength=len(names))
-    some = size > 0
-    means = np.bincount(codes, w * values, minlength=len(names))[some] / size[some]
-    return unwrap_scalar(arrays.asarray(means @ (size[some] / size.sum()), like=y))
+    is_used = size > 0
+    means = (
+        np.bincount(codes, w * values, minlength=len(names))[is_used] / size[is_used]
+    )
+    return unwrap_scalar(arrays.asarray(means @ (size[is_used] / size.sum()), like=y))
 
 
 def gaussian_integral(a, b=0.0, c=0.0, *, log: bool = False):

@@ -138,7 +138,7 @@ class HypothesisSet:
             if hasattr(h, "predict_proba"):
                 results.append(arrays.to_numpy(h.classes_))
             elif not hasattr(h, "log_prob"):
-                results.append(hypothesis_labels(h, X))
+                results.append(_hypothesis_labels(h, X))
         if len(self.classes_):
             results.append(self.classes_)
         self.classes_ = np.unique(np.concatenate(results)) if results else self.classes_
@@ -149,20 +149,20 @@ class HypothesisSet:
             return float(np.sum(arrays.to_numpy(h.log_prob(X))))
         if y is None:
             raise ValueError("hypotheses that predict labels need y.")
-        at = np.searchsorted(self.classes_, y)
-        return float(np.sum(safe_log(self._vote(h, X)[np.arange(len(y)), at])))
+        class_index = np.searchsorted(self.classes_, y)
+        return float(np.sum(safe_log(self._vote(h, X)[np.arange(len(y)), class_index])))
 
     def _vote(self, h, X):
         """P(v | x, h): (n, k)."""
         k = len(self.classes_)
         if hasattr(h, "predict_proba"):
             out = np.zeros((X.shape[0], k))
-            at = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
-            out[:, at] = arrays.to_numpy(h.predict_proba(X))
+            class_index = np.searchsorted(self.classes_, arrays.to_numpy(h.classes_))
+            out[:, class_index] = arrays.to_numpy(h.predict_proba(X))
             return out
-        hot = hypothesis_labels(h, X)[:, None] == self.classes_
-        other = self.noise / (k - 1) if k > 1 else 0.0
-        return np.where(hot, 1 - self.noise if k > 1 else 1.0, other)
+        hot = _hypothesis_labels(h, X)[:, None] == self.classes_
+        other_share = self.noise / (k - 1) if k > 1 else 0.0
+        return np.where(hot, 1 - self.noise if k > 1 else 1.0, other_share)
 
     def votes(self, X):
         """P(v | x, h) of every hypothesis: (r, n, k)."""
@@ -178,18 +178,18 @@ class HypothesisSet:
 
     def predict(self, X):
         """The Bayes-optimal class of each row."""
-        at = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[class_index]
 
     def predict_map(self, X):
         """The prediction of the hypothesis of highest posterior probability (MAP)."""
-        at = self.votes(X)[self.map_].argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.votes(X)[self.map_].argmax(axis=1)
+        return self.classes_[class_index]
 
     def predict_ml(self, X):
         """The prediction of the hypothesis of highest likelihood."""
-        at = self.votes(X)[self.ml_].argmax(axis=1)
-        return self.classes_[at]
+        class_index = self.votes(X)[self.ml_].argmax(axis=1)
+        return self.classes_[class_index]
 
     def errors(self, X, y):
         """The share of rows each hypothesis gets wrong: (r,)."""
@@ -202,7 +202,7 @@ class HypothesisSet:
         return self.errors(X, y) == 0
 
 
-def hypothesis_labels(h, X):
+def _hypothesis_labels(h, X):
     """The labels that a hypothesis without probabilities predicts: (n,)."""
     labels = h.predict(X) if hasattr(h, "predict") else h(X)
     labels = arrays.to_numpy(labels)

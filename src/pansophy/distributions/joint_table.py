@@ -62,8 +62,8 @@ def bayes_rule(prior, *likelihoods):
     """
     prior = as_probabilities(prior, -1, "prior")
     score = safe_log(prior)
-    for given in likelihoods:
-        value = arrays.asarray(given, like=prior)
+    for likelihood in likelihoods:
+        value = arrays.asarray(likelihood, like=prior)
         require_all(value >= 0, "a likelihood is negative.")
         score = score + safe_log(value)
     xp = arrays.namespace(score)
@@ -199,21 +199,21 @@ class JointTable:
         A key "X | Y, Z" holds P(X | Y, Z) with axes Y, Z, X: its last axis sums to 1.
         """
         parsed = [(split_key(key), table) for key, table in factors.items()]
-        names = [own for (own, _), _ in parsed]
+        names = [variable for (variable, _), _ in parsed]
         joint: Any = 1.0
         known: list[str] = []
-        for (own, given), table in parsed:
-            missing = [g for g in given if g not in known]
+        for (variable, condition), table in parsed:
+            missing = [g for g in condition if g not in known]
             if missing:
                 raise ValueError(
-                    f"{missing[0]} must come before {own}, which needs it."
+                    f"{missing[0]} must come before {variable}, which needs it."
                 )
-            table = conditional_table(table, own, given)
+            table = _conditional_table(table, variable, condition)
             xp = arrays.namespace(table)
-            known.append(own)
-            present = [v for v in known if v in (*given, own)]
+            known.append(variable)
+            present = [v for v in known if v in (*condition, variable)]
             table = xp.permute_dims(
-                table, tuple([*given, own].index(v) for v in present)
+                table, tuple([*condition, variable].index(v) for v in present)
             )
             shape = iter(table.shape)
             full = tuple(next(shape) if v in present else 1 for v in known)
@@ -243,8 +243,8 @@ class JointTable:
         of, given = self.axes(of), self.axes(given)
         p = marginal_table(self.prob, (*given, *of))
         xp = arrays.namespace(p)
-        own = tuple(range(len(given), p.ndim))
-        return safe_divide(p, xp.sum(p, axis=own, keepdims=True) + 0 * p)
+        own_axes = tuple(range(len(given), p.ndim))
+        return safe_divide(p, xp.sum(p, axis=own_axes, keepdims=True) + 0 * p)
 
     def condition(self, **values) -> "JointTable":
         """The table of the other variables given that some have these values."""
@@ -271,14 +271,14 @@ class JointTable:
         """The factors of eq. (2), for `from_factors`, in an order of the variables."""
         names = [self.names[a] for a in self.axes(order or self.names)]
         factors = {}
-        for j, own in enumerate(names):
-            before = names[:j]
-            table = self.conditional(own, before)
+        for j, variable in enumerate(names):
+            preceding = names[:j]
+            table = self.conditional(variable, preceding)
             xp = arrays.namespace(table)
-            whole = xp.sum(table, axis=-1, keepdims=True) > 0
-            even = xp.full_like(table, 1 / table.shape[-1])  # never reached
-            key = f"{own} | {', '.join(before)}" if before else own
-            factors[key] = xp.where(whole, table, even)
+            is_possible = xp.sum(table, axis=-1, keepdims=True) > 0
+            uniform = xp.full_like(table, 1 / table.shape[-1])  # never reached
+            key = f"{variable} | {', '.join(preceding)}" if preceding else variable
+            factors[key] = xp.where(is_possible, table, uniform)
         return factors
 
     def independent(self, x, y, given=(), **options) -> Independence:
@@ -308,11 +308,11 @@ class JointTable:
 
 def split_key(key: str) -> tuple[str, list[str]]:
     """ "X | Y, Z" as ("X", ["Y", "Z"])."""
-    own, _, given = key.partition("|")
-    return own.strip(), [g for g in re.split(r"[,\s]+", given.strip()) if g]
+    variable, _, condition = key.partition("|")
+    return variable.strip(), [g for g in re.split(r"[,\s]+", condition.strip()) if g]
 
 
-def conditional_table(table, variable, given):
+def _conditional_table(table, variable, given):
     """P(variable | given), its last axis checked to sum to 1."""
     table = float_parameter(table)
     if table.ndim != len(given) + 1:

@@ -73,7 +73,7 @@ def negative_log_likelihood(log_density: Callable, theta, *data, weights=None):
     return -xp.sum(w * used) / xp.sum(w)
 
 
-def likelihood_objective(
+def _likelihood_objective(
     log_density, data, weights, start
 ) -> tuple[Callable, Callable]:
     """J and its gradient as functions of a float64 NumPy vector."""
@@ -85,7 +85,7 @@ def likelihood_objective(
             theta.requires_grad_(True)
             value = negative_log_likelihood(log_density, theta, *data, weights=weights)
             value.backward()
-            return finite_or_large(float(value.detach())), arrays.to_numpy(
+            return _finite_or_large(float(value.detach())), arrays.to_numpy(
                 theta.grad
             ).ravel()
 
@@ -96,52 +96,54 @@ def likelihood_objective(
             value = negative_log_likelihood(
                 log_density, t.reshape(shape), *data, weights=weights
             )
-        return finite_or_large(float(value))
+        return _finite_or_large(float(value))
 
     return J, lambda t: difference_gradient(J, t)
 
 
-def finite_or_large(value: float) -> float:
+def _finite_or_large(value: float) -> float:
     return value if math.isfinite(value) else AWAY
 
 
 def difference_gradient(J, t, step=STEP):
     """Gradient by central differences; one-sided where the other side is infinite."""
     g = np.empty(len(t))
-    here = None
+    J_here = None
     for j in range(len(t)):
         h = step * max(abs(t[j]), 1.0)
-        up, down = t.copy(), t.copy()
-        up[j] += h
-        down[j] -= h
-        a, b = J(up), J(down)
+        t_up, t_down = t.copy(), t.copy()
+        t_up[j] += h
+        t_down[j] -= h
+        a, b = J(t_up), J(t_down)
         if a < AWAY and b < AWAY:
-            g[j] = (a - b) / (up[j] - down[j])
+            g[j] = (a - b) / (t_up[j] - t_down[j])
             continue
-        here = J(t) if here is None else here
+        J_here = J(t) if J_here is None else J_here
         g[j] = (
-            (a - here) / (up[j] - t[j]) if a < AWAY else (here - b) / (t[j] - down[j])
+            (a - J_here) / (t_up[j] - t[j])
+            if a < AWAY
+            else (J_here - b) / (t[j] - t_down[j])
         )
     return g
 
 
-def difference_hessian(gradient, t, step=CURVE):
+def _difference_hessian(gradient, t, step=CURVE):
     """Second derivatives by central differences of the gradient."""
     k = len(t)
     H = np.empty((k, k))
     for j in range(k):
         h = step * max(abs(t[j]), 1.0)
-        up, down = t.copy(), t.copy()
-        up[j] += h
-        down[j] -= h
-        H[j] = (gradient(up) - gradient(down)) / (up[j] - down[j])
+        t_up, t_down = t.copy(), t.copy()
+        t_up[j] += h
+        t_down[j] -= h
+        H[j] = (gradient(t_up) - gradient(t_down)) / (t_up[j] - t_down[j])
     return (H + H.T) / 2
 
 
-def newton_refinement(gradient, t, low, high, rounds=3):
+def _newton_refinement(gradient, t, low, high, rounds=3):
     """Newton steps that lower |J'| and stay inside; the last Hessian."""
     g = gradient(t)
-    H = difference_hessian(gradient, t)
+    H = _difference_hessian(gradient, t)
     for _ in range(rounds):
         try:
             new = t - np.linalg.solve(H, g)
@@ -154,7 +156,7 @@ def newton_refinement(gradient, t, low, high, rounds=3):
             break
         t = new
         g = ahead
-        H = difference_hessian(gradient, new)
+        H = _difference_hessian(gradient, new)
     return t, H
 
 
@@ -201,7 +203,7 @@ def fit_mle(
     start = (
         start if arrays.is_foreign(start) else np.atleast_1d(np.asarray(start, float))
     )
-    J, gradient = likelihood_objective(log_density, data, weights, start)
+    J, gradient = _likelihood_objective(log_density, data, weights, start)
     t = arrays.to_numpy(start).astype(float).ravel()
     if J(t) >= AWAY:
         raise ValueError("the likelihood at the start is zero or not a number.")
@@ -218,15 +220,15 @@ def fit_mle(
     t = result.x
     H = None
     if inside.all():
-        t, H = newton_refinement(gradient, t, low, high)
+        t, H = _newton_refinement(gradient, t, low, high)
     n = float(data[0].shape[0] if weights is None else np.sum(arrays.to_numpy(weights)))
     converged = result.status == 0 or bool(np.linalg.norm(gradient(t)) < 1e-6)
     nll = J(t)
     theta = arrays.asarray(t.reshape(start.shape), like=start)
-    return MLE(theta, nll, -n * nll, observed_information(H, n, len(t)), n, converged)
+    return MLE(theta, nll, -n * nll, _observed_information(H, n, len(t)), n, converged)
 
 
-def observed_information(H, n, k):
+def _observed_information(H, n, k):
     """Eq. (2), NaN where J is not curved upwards."""
     if H is None or not np.isfinite(H).all() or np.linalg.eigvalsh(H)[0] <= 0:
         return np.full((k, k), np.nan)

@@ -64,7 +64,7 @@ class Coordinates(NamedTuple):
 def pooled_moments(rows, shape: str) -> Moments:
     """Mean and scatter of all rows: full, or diagonal where the shape is."""
     kind = "full" if KINDS[shape] in (LINEAR, PRODUCTS) else "diag"
-    part = lambda X, w=None, *_: moments(as_double(X), w, kind)
+    part = lambda X, w=None, *_: moments(_as_double(X), w, kind)
     with np.errstate(invalid="ignore"):
         total = rows.sum(part)
     double = lambda a: arrays.to_numpy(a).astype(float)
@@ -95,12 +95,12 @@ def standard_coordinates(rows, shape: str, total: Moments | None = None) -> Coor
     return Coordinates(c, s, W, np.ascontiguousarray(A), kind, T)
 
 
-def as_double(X):
+def _as_double(X):
     xp = arrays.namespace(X)
     return xp.astype(X, xp.float64) if arrays.is_float(X) else X
 
 
-def inner_factors(normal: Normal, coordinates: Coordinates):
+def _inner_factors(normal: Normal, coordinates: Coordinates):
     """Means and factors Q of the precisions in these coordinates."""
     M = (arrays.to_numpy(normal.means).astype(float) - coordinates.c) / coordinates.s
     P = arrays.to_numpy(normal.factor).astype(float)
@@ -114,7 +114,7 @@ def inner_factors(normal: Normal, coordinates: Coordinates):
 
 def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
     """B of eq. (1), the sum of q, and a bound on the error of the densities."""
-    M, Q = inner_factors(normal, coordinates)
+    M, Q = _inner_factors(normal, coordinates)
     d = M.shape[1]
     q = 0.0
     constant = arrays.to_numpy(normal.half_log_det) - 0.5 * d * LOG_2PI
@@ -144,22 +144,22 @@ def natural_coefficients(normal: Normal, log_weights, coordinates: Coordinates):
 def natural_features(X, coordinates: Coordinates):
     """t(X) on any backend."""
     xp = arrays.namespace(X)
-    like = as_double(X)
-    put = lambda a: arrays.asarray(a, like=like)
-    U = (like - put(coordinates.c)) / put(coordinates.s)
+    like = _as_double(X)
+    like_X = lambda a: arrays.asarray(a, like=like)
+    U = (like - like_X(coordinates.c)) / like_X(coordinates.s)
     if coordinates.rotated:
-        U = xp.matmul(U, put(coordinates.W))
-    one = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
+        U = xp.matmul(U, like_X(coordinates.W))
+    ones = xp.ones((U.shape[0], 1), dtype=U.dtype, device=arrays.device(U))
     if coordinates.kind == LINEAR:
-        return xp.concat([one, U], axis=1)
+        return xp.concat([ones, U], axis=1)
     if coordinates.kind == SPHERE:
-        return xp.concat([one, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
+        return xp.concat([ones, U, xp.sum(U * U, axis=1)[:, None]], axis=1)
     if coordinates.kind == SQUARES:
-        return xp.concat([one, U, U * U], axis=1)
+        return xp.concat([ones, U, U * U], axis=1)
     a, b = np.triu_indices(U.shape[1])
     index = lambda i: xp.asarray(i, device=arrays.device(U))
     pairs = xp.take(U, index(a), axis=1) * xp.take(U, index(b), axis=1)
-    return xp.concat([one, U, pairs], axis=1)
+    return xp.concat([ones, U, pairs], axis=1)
 
 
 def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
@@ -170,9 +170,9 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     """
     xp = arrays.namespace(L)
     if y is not None:
-        put = lambda a: xp.asarray(a, device=arrays.device(L))
-        y = put(y)[:, None]
-        ruled_out = (y >= 0) & (put(owner)[None, :] != y)
+        like_L = lambda a: xp.asarray(a, device=arrays.device(L))
+        y = like_L(y)[:, None]
+        ruled_out = (y >= 0) & (like_L(owner)[None, :] != y)
         L = xp.where(ruled_out, xp.full_like(L, -xp.inf), L)
     if hard:
         norm = xp.max(L, axis=1)
@@ -188,7 +188,7 @@ def weighted_responsibilities(L, w=None, y=None, owner=None, hard=False):
     return R, float(xp.sum(norm))
 
 
-def feature_map(coordinates: Coordinates):
+def _feature_map(coordinates: Coordinates):
     """The coordinates as the compiled loops take them."""
     from . import _natural_parameters as loops
 
@@ -202,16 +202,16 @@ def expect_block(X, w, y, coordinates: Coordinates, B, owner=None, hard=False):
     if arrays.is_numpy(X):
         from . import _natural_parameters as loops
 
-        none = np.empty(0, np.int64)
+        no_index = np.empty(0, np.int64)
         return loops.expectation_pass(
             np.ascontiguousarray(X),
             np.empty(0) if w is None else np.asarray(w, float),
             w is not None,
-            none if y is None else np.asarray(y, np.int64),
-            none if owner is None else np.asarray(owner, np.int64),
+            no_index if y is None else np.asarray(y, np.int64),
+            no_index if owner is None else np.asarray(owner, np.int64),
             y is not None,
             hard,
-            feature_map(coordinates),
+            _feature_map(coordinates),
             B,
         )
     xp = arrays.namespace(X)
@@ -232,7 +232,7 @@ def log_densities(X, coordinates: Coordinates, B):
     from . import _natural_parameters as loops
 
     out = np.empty((len(X), len(B)))
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, out: loops.fill_log_densities(
         np.ascontiguousarray(X), features, B, out
     )
@@ -248,7 +248,7 @@ def weighted_features(X, R, coordinates: Coordinates):
     d = len(coordinates.c)
     second = {LINEAR: 0, SPHERE: 1, SQUARES: d, PRODUCTS: d * (d + 1) // 2}
     m = 1 + d + second[coordinates.kind]
-    features = feature_map(coordinates)
+    features = _feature_map(coordinates)
     part = lambda X, R: loops.weighted_feature_sums(
         np.ascontiguousarray(X), R, features, m
     )

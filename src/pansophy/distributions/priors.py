@@ -52,7 +52,7 @@ def log_beta(a):
     return xp.sum(gammaln(a), axis=-1) - gammaln(xp.sum(a, axis=-1))
 
 
-def fit_dirichlet(g, max_iter=200, tol=1e-12):
+def _fit_dirichlet(g, max_iter=200, tol=1e-12):
     """The a of eq. (1) whose mean of log x is g (..., m), by Newton steps.
 
     The Hessian is a diagonal plus a constant, so a step costs O(m). A step that
@@ -99,9 +99,9 @@ def fit_gamma_shape(gap, max_iter=100, tol=1e-13):
     for _ in range(max_iter):
         slope = 1 / a - trigamma(a)
         new = 1 / (1 / a + (np.log(a) - digamma(a) - s) / (a * a * slope))
-        done = np.abs(new - a).max() <= tol * np.abs(new).max()
+        is_converged = np.abs(new - a).max() <= tol * np.abs(new).max()
         a = new
-        if done:
+        if is_converged:
             break
     return np.where(is_large, large, a)
 
@@ -162,7 +162,7 @@ class Dirichlet:
     @property
     def entropy(self):
         a = self.concentration
-        require_proper(a, "Dirichlet")
+        _require_proper(a, "Dirichlet")
         xp = arrays.namespace(a)
         m = a.shape[-1]
         total = xp.sum(a, axis=-1)
@@ -172,7 +172,7 @@ class Dirichlet:
     def log_prob(self, X):
         """Eq. (1): (n,) or (n, k)."""
         a = self.concentration
-        require_proper(a, "Dirichlet")
+        _require_proper(a, "Dirichlet")
         xp = arrays.namespace(a)
         X = arrays.asarray(as_events(X, int(a.shape[-1])), like=a)
         require_all(X >= 0, "probabilities must not be negative.")
@@ -181,7 +181,7 @@ class Dirichlet:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, m) or (n, k, m)."""
-        require_proper(self.concentration, "Dirichlet")
+        _require_proper(self.concentration, "Dirichlet")
         a = arrays.to_numpy(self.concentration)
         G = rng.standard_gamma(a, size=(n, *a.shape))
         return arrays.asarray(
@@ -196,9 +196,9 @@ class Dirichlet:
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Dirichlet":
         """Maximum-likelihood concentration; there is no conjugate prior here."""
-        no_prior(prior, cls)
+        _no_prior(prior, cls)
         g = per_weight(stats.total[0], stats.weight)
-        return cls(arrays.asarray(fit_dirichlet(g), like=g))
+        return cls(arrays.asarray(_fit_dirichlet(g), like=g))
 
     def posterior(self, X, weights=None) -> "Dirichlet":
         """Dir(a + counts), given symbols, rows of counts, or statistics of either.
@@ -209,8 +209,8 @@ class Dirichlet:
             return Dirichlet(self.concentration + X.total[0])
         m = int(self.concentration.shape[-1])
         X = X if arrays.is_foreign(X) else np.asarray(X)
-        even = np.full(m, 1 / m)
-        family = Categorical(even) if X.ndim == 1 else Multinomial(even)
+        uniform = np.full(m, 1 / m)
+        family = Categorical(uniform) if X.ndim == 1 else Multinomial(uniform)
         counts = family.stats(X, weights).total[0]
         return Dirichlet(self.concentration + arrays.asarray(counts, like=self.mean))
 
@@ -219,12 +219,12 @@ class Dirichlet:
         return Categorical(self.mean)
 
 
-def require_proper(a, name):
+def _require_proper(a, name):
     """Refuse pseudo-counts of 0, which have no density."""
     require_all(a > 0, f"this {name} is improper: a parameter is 0.")
 
 
-def no_prior(prior, cls):
+def _no_prior(prior, cls):
     if prior is not None:
         raise ValueError(f"{cls.__name__} has no conjugate prior: prior must be None.")
 
@@ -273,8 +273,8 @@ class Beta:
     @property
     def variance(self):
         total = self.a + self.b
-        below = total * total * (total + 1)
-        return safe_divide(self.a * self.b, below, float("nan"))
+        divisor = total * total * (total + 1)
+        return safe_divide(self.a * self.b, divisor, float("nan"))
 
     @property
     def mode(self):
@@ -287,7 +287,7 @@ class Beta:
 
     def log_prob(self, X):
         """Eq. (2): (n,) or (n, k)."""
-        require_proper(self.pair, "Beta")
+        _require_proper(self.pair, "Beta")
 
         def one(x, a, b):
             norm = gammaln(a + b) - gammaln(a) - gammaln(b)
@@ -297,7 +297,7 @@ class Beta:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *a.shape)."""
-        require_proper(self.pair, "Beta")
+        _require_proper(self.pair, "Beta")
         a, b = arrays.to_numpy(self.a), arrays.to_numpy(self.b)
         return arrays.asarray(rng.beta(a, b, size=(n, *a.shape)), like=self.a)
 
@@ -309,12 +309,12 @@ class Beta:
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Beta":
         """Maximum-likelihood parameters; there is no conjugate prior here."""
-        no_prior(prior, cls)
+        _no_prior(prior, cls)
         like = stats.total[0]
         g = np.stack(
             [arrays.to_numpy(per_weight(t, stats.weight)) for t in stats.total], axis=-1
         )
-        fitted = fit_dirichlet(g)
+        fitted = _fit_dirichlet(g)
         pick = lambda j: arrays.asarray(fitted[..., j], like=like)
         return cls(pick(0), pick(1))
 
@@ -323,7 +323,7 @@ class Beta:
 
         With `trials` N the rows count the successes of N trials each.
         """
-        stats = observed_statistics(X, self.a, weights, 0, trials, "0 and 1 only")
+        stats = _observed_statistics(X, self.a, weights, 0, trials, "0 and 1 only")
         ones = stats.total[0]
         zeros = trials * weight_along_components(stats.weight, ones) - ones
         return Beta(self.a + ones, self.b + zeros)
@@ -380,7 +380,7 @@ class Gamma:
     @property
     def entropy(self):
         """Sum over coordinates, () or (k,)."""
-        require_proper(self.shape * self.rate, "Gamma")
+        _require_proper(self.shape * self.rate, "Gamma")
         a = self.shape
         xp = arrays.namespace(self.shape)
         h = a - xp.log(self.rate) + gammaln(a) + (1 - a) * digamma(a)
@@ -388,7 +388,7 @@ class Gamma:
 
     def log_prob(self, X):
         """Eq. (3): (n,) or (n, k)."""
-        require_proper(self.shape * self.rate, "Gamma")
+        _require_proper(self.shape * self.rate, "Gamma")
 
         def one(x, a, b):
             log_b = arrays.namespace(b).log(b)
@@ -398,7 +398,7 @@ class Gamma:
 
     def sample(self, n: int, rng: np.random.Generator):
         """n draws: (n, *shape.shape)."""
-        require_proper(self.shape * self.rate, "Gamma")
+        _require_proper(self.shape * self.rate, "Gamma")
         a, b = arrays.to_numpy(self.shape), arrays.to_numpy(self.rate)
         return arrays.asarray(rng.gamma(a, 1 / b, size=(n, *a.shape)), like=self.shape)
 
@@ -410,14 +410,14 @@ class Gamma:
     @classmethod
     def from_stats(cls, stats: SufficientStatistics, prior=None) -> "Gamma":
         """Maximum-likelihood parameters; there is no conjugate prior here."""
-        no_prior(prior, cls)
+        _no_prior(prior, cls)
         mean, log_mean = (per_weight(t, stats.weight) for t in stats.total)
         a = arrays.asarray(fit_gamma_shape(safe_log(mean) - log_mean), like=mean)
         return cls(a, a / mean)
 
     def posterior(self, X, weights=None) -> "Gamma":
         """Gamma(a + sum, b + rows), given rows of counts, or their statistics."""
-        stats = observed_statistics(X, self.shape, weights, 0, np.inf, "counts")
+        stats = _observed_statistics(X, self.shape, weights, 0, np.inf, "counts")
         S = stats.total[0]
         return Gamma(
             self.shape + S, self.rate + weight_along_components(stats.weight, S)
@@ -428,16 +428,16 @@ class Gamma:
         return NegativeBinomial(self.shape, self.rate)
 
 
-def observed_statistics(X, parameter, weights, low, high, what):
+def _observed_statistics(X, parameter, weights, low, high, what):
     """Weight and sum of rows X, in the shape of a prior's parameter; or X itself."""
     if isinstance(X, SufficientStatistics):
         return X
     X = as_events(X, int(parameter.shape[-1]) if parameter.ndim else 1)
     X = arrays.asarray(X, like=parameter)
     xp = arrays.namespace(X)
-    whole = (xp.floor(X) == X) & (low <= X) & (high >= X)
+    is_whole = (xp.floor(X) == X) & (low <= X) & (high >= X)
     wanted = what if high in (1, np.inf) else f"whole numbers from {low} to {high}"
-    require_all(whole, f"the rows of a posterior must hold {wanted}.")
+    require_all(is_whole, f"the rows of a posterior must hold {wanted}.")
     stats = sufficient_statistics(X, weights, lambda x: x)
     if parameter.ndim:
         return stats

@@ -40,7 +40,7 @@ class TransformedDensity(NamedTuple):
             raise ValueError(
                 f"inverse must keep the shape {y.shape} of its argument, got {x.shape}."
             )
-        return base_log_density(self.base, x) + self.log_abs_det(y)
+        return _base_log_density(self.base, x) + self.log_abs_det(y)
 
     def prob(self, y) -> np.ndarray:
         """The density itself."""
@@ -53,9 +53,9 @@ class TransformedDensity(NamedTuple):
             return np.broadcast_to(np.asarray(self.log_det(y), float), y.shape[:1])
         with np.errstate(divide="ignore"):
             if y.ndim == 1:
-                return np.log(np.abs(central_difference(self.inverse, y, 1.0)))
+                return np.log(np.abs(_central_difference(self.inverse, y, 1.0)))
             steps = np.eye(y.shape[1])
-            columns = [central_difference(self.inverse, y, e) for e in steps]
+            columns = [_central_difference(self.inverse, y, e) for e in steps]
             return np.linalg.slogdet(np.stack(columns, axis=-1))[1]
 
     def cdf(self, y) -> np.ndarray:
@@ -64,9 +64,9 @@ class TransformedDensity(NamedTuple):
         if y.ndim != 1:
             raise ValueError(f"cdf is of one column, got shape {y.shape}.")
         x = np.asarray(self.inverse(y), dtype=float)
-        rises = central_difference(self.inverse, y, 1.0) > 0
-        below = np.asarray(self.base.cdf(x), dtype=float).reshape(x.shape)
-        return np.where(rises, below, 1 - below)
+        rises = _central_difference(self.inverse, y, 1.0) > 0
+        base_cdf = np.asarray(self.base.cdf(x), dtype=float).reshape(x.shape)
+        return np.where(rises, base_cdf, 1 - base_cdf)
 
     def sample(self, n: int, random_state=None) -> np.ndarray:
         """n values g(x); `forward` must have been given."""
@@ -118,7 +118,7 @@ def transform_density(
     return TransformedDensity(base, inverse, log_det, forward)
 
 
-def base_log_density(base, x) -> np.ndarray:
+def _base_log_density(base, x) -> np.ndarray:
     """log p_X of rows, (n,)."""
     for name in ("log_prob", "logpdf"):
         if hasattr(base, name):
@@ -126,10 +126,12 @@ def base_log_density(base, x) -> np.ndarray:
     return np.asarray(base(x), dtype=float).reshape(len(x))
 
 
-def central_difference(f, y, direction):
+def _central_difference(f, y, direction):
     """df/dy along a direction at every row, by four values of f."""
     scale = np.maximum(np.abs(y), LEAST_SCALE)
     scale = scale if y.ndim == 1 else scale.max(axis=1, keepdims=True)
     step = DIFFERENCE_STEP * scale
-    at = lambda k: np.asarray(f(y + k * step * direction), dtype=float)
-    return (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)
+    value_at = lambda k: np.asarray(f(y + k * step * direction), dtype=float)
+    return (8 * (value_at(1) - value_at(-1)) - (value_at(2) - value_at(-2))) / (
+        12 * step
+    )

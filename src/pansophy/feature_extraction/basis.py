@@ -101,9 +101,9 @@ class BasisFeatures(Transformer, Estimator):
         """The columns of each formula or function, (n, m) each."""
         columns = {name: X[:, j] for name, j in self._columns(X.shape[1]).items()}
         return [
-            function_columns(text, X)
+            _function_columns(text, X)
             if callable(text)
-            else formula_columns(text, X, columns)
+            else _formula_columns(text, X, columns)
             for text in self._texts()
         ]
 
@@ -115,8 +115,8 @@ class BasisFeatures(Transformer, Estimator):
 
     def _texts(self):
         texts = self.formulas
-        one = isinstance(texts, str) or callable(texts)
-        return [texts] if one else list(texts)
+        is_single = isinstance(texts, str) or callable(texts)
+        return [texts] if is_single else list(texts)
 
     def _columns(self, d):
         """Name -> number of the column: x0, x1, ..., and names that are identifiers."""
@@ -132,42 +132,46 @@ class BasisFeatures(Transformer, Estimator):
         The columns of a function are called after it.
         """
         d = self.n_features_in_
-        given = getattr(self, "feature_names_in_", None)
-        given = given if input_features is None else input_features
-        given = [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
-        out = list(given) if self.append else []
+        input_names = getattr(self, "feature_names_in_", None)
+        input_names = input_names if input_features is None else input_features
+        input_names = (
+            [f"x{j}" for j in range(d)]
+            if input_names is None
+            else list(map(str, input_names))
+        )
+        names = list(input_names) if self.append else []
         for text, width in zip(self._texts(), self.widths_, strict=True):
             if callable(text):
                 name = getattr(text, "__name__", type(text).__name__)
                 numbered = [f"{name}_{j}" for j in range(width)]
-                out += [name] if width == 1 else numbered
+                names += [name] if width == 1 else numbered
                 continue
             used = names_in_formula(parse_formula(text)) - set(self._columns(d))
-            out += (
-                [formula_of_column(text, name) for name in given]
+            names += (
+                [_formula_of_column(text, name) for name in input_names]
                 if "x" in used
                 else [text]
             )
-        return np.asarray(out, dtype=object)
+        return np.asarray(names, dtype=object)
 
 
-def formula_columns(text, X, columns):
+def _formula_columns(text, X, columns):
     """The columns that a formula makes, (n, m)."""
     xp = arrays.namespace(X)
     tree = parse_formula(text)
     of_each = "x" in names_in_formula(tree) - set(columns)
-    out = []
+    formula_values = []
     for j in range(X.shape[1]) if of_each else [None]:
         value = evaluate_formula(
             tree, columns if j is None else {**columns, "x": X[:, j]}
         )
         if isinstance(value, (int, float)):
             value = xp.full_like(X[:, 0], value)
-        out.append(value)
-    return xp.stack(out, axis=1)
+        formula_values.append(value)
+    return xp.stack(formula_values, axis=1)
 
 
-def function_columns(function, X):
+def _function_columns(function, X):
     """The columns that a function of X makes, (n, m)."""
     xp = arrays.namespace(X)
     value = function(X)
@@ -183,7 +187,7 @@ def function_columns(function, X):
     return value[:, None] if value.ndim == 1 else value
 
 
-def formula_of_column(text, name):
+def _formula_of_column(text, name):
     """The text of a formula with x replaced by the name of a column."""
     import ast
 

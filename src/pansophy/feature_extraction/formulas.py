@@ -49,7 +49,7 @@ def parse_formula(text: str) -> ast.expr:
     except SyntaxError as error:
         raise ValueError(f"{text!r} is no formula: {error.msg}.") from None
     for node in ast.walk(tree):
-        if not is_allowed_node(node):
+        if not _is_allowed_node(node):
             raise ValueError(
                 f"{text!r} holds {type(node).__name__.lower()}, which no formula may: "
                 f"there are numbers, columns, + - * / ** and {', '.join(FUNCTIONS)}."
@@ -57,7 +57,7 @@ def parse_formula(text: str) -> ast.expr:
     return tree
 
 
-def is_allowed_node(node) -> bool:
+def _is_allowed_node(node) -> bool:
     """Whether a node of the syntax tree may be in a formula."""
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS

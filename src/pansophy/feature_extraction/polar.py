@@ -25,7 +25,7 @@ from ..params import Flag, ParameterError
 from ..typing import Matrix
 
 
-def row_radius(X):
+def _row_radius(X):
     """r of eq. (1) around 0."""
     xp = arrays.namespace(X)
     top = xp.max(xp.abs(X), axis=1)
@@ -38,14 +38,14 @@ def row_radius(X):
     return r
 
 
-def row_angles(X):
+def _row_angles(X):
     """t of eqs (1) and (2) around 0, (n, d - 1)."""
     xp = arrays.namespace(X)
     d = X.shape[1]
-    out = [xp.atan2(row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
+    angles = [xp.atan2(_row_radius(X[:, k + 1 :]), X[:, k]) for k in range(d - 2)]
     if d > 1:
-        out.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
-    return xp.stack(out, axis=1) if out else X[:, :0]
+        angles.append(xp.atan2(X[:, d - 1], X[:, d - 2]))
+    return xp.stack(angles, axis=1) if angles else X[:, :0]
 
 
 class AbstractCentred(Transformer, Estimator):
@@ -73,10 +73,14 @@ class AbstractCentred(Transformer, Estimator):
         return X, X - arrays.asarray(self.center_, like=X)
 
     def _names(self, input_features):
-        given = getattr(self, "feature_names_in_", None)
-        given = given if input_features is None else input_features
+        input_names = getattr(self, "feature_names_in_", None)
+        input_names = input_names if input_features is None else input_features
         d = self.n_features_in_
-        return [f"x{j}" for j in range(d)] if given is None else list(map(str, given))
+        return (
+            [f"x{j}" for j in range(d)]
+            if input_names is None
+            else list(map(str, input_names))
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -108,7 +112,7 @@ class PolarFeatures(AbstractCentred):
         """Radius, then angles."""
         _, Z = self._moved(X)
         xp = arrays.namespace(Z)
-        return xp.concat([row_radius(Z)[:, None], row_angles(Z)], axis=1)
+        return xp.concat([_row_radius(Z)[:, None], _row_angles(Z)], axis=1)
 
     def inverse_transform(self, X):
         """The rows with these radii and angles."""
@@ -117,17 +121,19 @@ class PolarFeatures(AbstractCentred):
         if X.shape[1] == 1:
             raise ValueError("a radius alone does not say on which side a row was.")
         left = X[:, 0]
-        out = []
+        coordinates = []
         for k in range(1, X.shape[1]):
-            out.append(left * xp.cos(X[:, k]))
+            coordinates.append(left * xp.cos(X[:, k]))
             left = left * xp.sin(X[:, k])
-        return xp.stack([*out, left], axis=1) + arrays.asarray(self.center_, like=X)
+        return xp.stack([*coordinates, left], axis=1) + arrays.asarray(
+            self.center_, like=X
+        )
 
     def get_feature_names_out(self, input_features=None):
         """radius, angle0, angle1, ..."""
         d = self.n_features_in_
-        out = ["radius", *(f"angle{k}" for k in range(d - 1))]
-        return np.asarray(out, dtype=object)
+        names = ["radius", *(f"angle{k}" for k in range(d - 1))]
+        return np.asarray(names, dtype=object)
 
 
 @dataclass(eq=False, repr=False)
@@ -161,10 +167,10 @@ class RadiusFeature(AbstractCentred):
     def transform(self, X):
         """X and the radius, or the radius alone."""
         X, Z = self._moved(X)
-        r = row_radius(Z)[:, None]
+        r = _row_radius(Z)[:, None]
         return arrays.namespace(X).concat([X, r], axis=1) if self.append else r
 
     def get_feature_names_out(self, input_features=None):
         """The given names and "radius"."""
-        out = [*(self._names(input_features) if self.append else []), "radius"]
-        return np.asarray(out, dtype=object)
+        names = [*(self._names(input_features) if self.append else []), "radius"]
+        return np.asarray(names, dtype=object)

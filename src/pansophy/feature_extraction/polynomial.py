@@ -73,7 +73,7 @@ def memory_of_machine() -> float:
         return machine
 
 
-def check_expanded_size(rows, columns, itemsize):
+def _check_expanded_size(rows, columns, itemsize):
     """Warn of a large result before it is made; raise MemoryError beyond all memory."""
     size = rows * columns * itemsize
     if size > memory_of_machine():
@@ -91,12 +91,12 @@ def check_expanded_size(rows, columns, itemsize):
         )
 
 
-def is_single(X) -> bool:
+def _is_single(X) -> bool:
     """Whether an array of any library holds numbers of single precision."""
     return str(X.dtype).endswith("float32")
 
 
-def has_the_size_of_its_degree(model) -> bool:
+def _has_the_size_of_its_degree(model) -> bool:
     """Whether a loaded expansion counts the columns that its degree makes of X."""
     if not hasattr(model, "n_output_features_"):
         return True
@@ -113,7 +113,7 @@ def has_the_size_of_its_degree(model) -> bool:
         )
 
 
-@saved_state(n_output_features_=Whole(low=1), check=has_the_size_of_its_degree)
+@saved_state(n_output_features_=Whole(low=1), check=_has_the_size_of_its_degree)
 @dataclass(eq=False, repr=False)
 class PolynomialFeatures(Transformer, Estimator):
     """All monomials of the columns up to a degree, eq. (1).
@@ -178,7 +178,7 @@ class PolynomialFeatures(Transformer, Estimator):
         values = X.data if sp.issparse(X) else X
         xp = arrays.namespace(values)
         top = float(xp.max(xp.abs(values))) if math.prod(values.shape) else 0.0
-        limit = np.finfo(np.float32 if is_single(values) else float).max
+        limit = np.finfo(np.float32 if _is_single(values) else float).max
         # an interaction is at most the product of as many columns
         if top > 1 and self.degree * math.log(top) >= math.log(limit):
             raise ValueError(
@@ -188,8 +188,8 @@ class PolynomialFeatures(Transformer, Estimator):
     def _check_size(self, X):
         """The check before anything is made; a sparse X makes few entries."""
         if not sp.issparse(X):
-            item = 4 if is_single(X) else 8
-            check_expanded_size(X.shape[0], self.n_output_features_, item)
+            item = 4 if _is_single(X) else 8
+            _check_expanded_size(X.shape[0], self.n_output_features_, item)
 
     def _made(self):
         """scikit-learn's transformer with the same parameters, fitted."""

@@ -105,25 +105,33 @@ def search_branch(stack, inside, size, order, depth, first, rss, sets, left):
     p = order.shape[0]
     value = A[y, y]
     nodes = 1
-    for at in range(first, p):
-        least = size - (p - at)  # all that may still be dropped from here are
+    for position in range(first, p):
+        min_size = size - (p - position)  # all that may still be dropped from here are
         useful = False
-        for m in range(max(least, 0), min(size, rss.shape[0])):
+        for m in range(max(min_size, 0), min(size, rss.shape[0])):
             if value < rss[m]:
                 useful = True
                 break
         if not useful or nodes >= left:
             return nodes
-        j = order[at]
-        below = stack[depth + 1]
+        j = order[position]
+        reduced = stack[depth + 1]
         for i in range(y + 1):
             for k in range(y + 1):
-                below[i, k] = A[i, k]
-        sweep_column(below, j, True)
+                reduced[i, k] = A[i, k]
+        sweep_column(reduced, j, True)
         inside[j] = False
-        record_if_best(below[y, y], inside, size - 1, rss, sets)
+        record_if_best(reduced[y, y], inside, size - 1, rss, sets)
         nodes += search_branch(
-            stack, inside, size - 1, order, depth + 1, at + 1, rss, sets, left - nodes
+            stack,
+            inside,
+            size - 1,
+            order,
+            depth + 1,
+            position + 1,
+            rss,
+            sets,
+            left - nodes,
         )
         inside[j] = True
     return nodes

@@ -20,7 +20,7 @@ from .selector import AbstractSelector
 from .sequential import subset_score
 
 
-def count_subsets(d, low, high):
+def _count_subsets(d, low, high):
     """Number of sets that have from low to high of d columns."""
     return sum(math.comb(d, k) for k in range(low, high + 1))
 
@@ -82,7 +82,7 @@ class ExhaustiveSelector(AbstractSelector):
         d = X.shape[1]
         low = min(self.min_features, d)
         high = min(self.max_features or d, d)
-        count = count_subsets(d, low, high)
+        count = _count_subsets(d, low, high)
         if count > self.limit:
             raise ValueError(
                 f"{d} columns have {count} subsets, more than limit={self.limit} of "
@@ -93,10 +93,10 @@ class ExhaustiveSelector(AbstractSelector):
             self.estimator, X, y, self.cv, scoring=self.scoring, n_jobs=self.n_jobs
         )
         masks = np.zeros((count, d), bool)
-        every = (
+        subsets = (
             s for k in range(low, high + 1) for s in itertools.combinations(range(d), k)
         )
-        for mask, columns in zip(masks, every, strict=True):
+        for mask, columns in zip(masks, subsets, strict=True):
             mask[list(columns)] = True
         self.scores_ = np.array([score(mask) for mask in masks])
         self.subsets_ = masks

@@ -39,37 +39,37 @@ class FilterWarning(UserWarning):
     """A filter kept copies, or dropped columns that help together."""
 
 
-def varying_columns(X):
+def _varying_columns(X):
     """Mask of the columns that hold more than one value, (d,)."""
     return (X[1:] != X[0]).any(axis=0)
 
 
-def centred_unit_columns(X, w):
+def _centred_unit_columns(X, w):
     """Columns divided by their largest entry, less their means: no square overflows."""
     size = np.abs(X).max(axis=0)
     x = X / np.where(size > 0, size, 1.0)
     return x - np.average(x, axis=0, weights=w)
 
 
-def absolute_correlation(X, y, w=None):
+def _absolute_correlation(X, y, w=None):
     """Eq. (1) for numbers y; 0 for a constant column."""
     w = np.ones(len(X)) if w is None else w
-    x = centred_unit_columns(X, w)
-    t = centred_unit_columns(y, w)
+    x = _centred_unit_columns(X, w)
+    t = _centred_unit_columns(y, w)
     size = np.sqrt((w @ (x * x)) * (w @ (t * t)))
     return np.abs(safe_divide((w * t) @ x, size))
 
 
-def correlation_ratio(X, codes, w=None):
+def _correlation_ratio(X, codes, w=None):
     """Eq. (1) for classes 0..k-1."""
     w = np.ones(len(X)) if w is None else w
-    x = centred_unit_columns(X, w)
+    x = _centred_unit_columns(X, w)
     k = codes.max() + 1
     mass = np.bincount(codes, weights=w, minlength=k)
     sums = np.zeros((k, X.shape[1]))
     np.add.at(sums, codes, x * w[:, None])
-    between = np.sum(safe_divide(sums**2, mass[:, None] + 0 * sums), axis=0)
-    return np.sqrt(np.clip(safe_divide(between, w @ (x * x)), 0, 1))
+    between_classes = np.sum(safe_divide(sums**2, mass[:, None] + 0 * sums), axis=0)
+    return np.sqrt(np.clip(safe_divide(between_classes, w @ (x * x)), 0, 1))
 
 
 def quantile_bins(x, n_bins, w=None):
@@ -86,12 +86,12 @@ def mutual_information_of_codes(a, b, w=None):
     return float(information.mutual_information(table / table.sum()))
 
 
-def count_used_codes(codes, w=None):
+def _count_used_codes(codes, w=None):
     """The number of different codes of rows with weight above 0."""
     return len(np.unique(codes if w is None else codes[w > 0]))
 
 
-def target_codes_or_numbers(y):
+def _target_codes_or_numbers(y):
     """y as numbers or as codes of classes, and whether it holds classes."""
     if is_continuous_target(y):
         return np.asarray(y, dtype=float), False
@@ -105,7 +105,7 @@ class AbstractFilter(AbstractSelector):
         """Score every column of X and keep the best."""
         kind = "number" if is_continuous_target(y) else "class"
         X, y, w = self._check_training_data(X, y, sample_weight, y_kind=kind, order="C")
-        t, classes = target_codes_or_numbers(y)
+        t, classes = _target_codes_or_numbers(y)
         self.scores_ = self._score(X, t, classes, w)
         d = X.shape[1]
         if self.threshold is not None:
@@ -121,15 +121,15 @@ class AbstractFilter(AbstractSelector):
         return self
 
     def _warn_duplicates(self, X):
-        at = np.flatnonzero(self.support_ & varying_columns(X))
-        if len(at) < 2 or len(at) > 1000:
+        varying = np.flatnonzero(self.support_ & _varying_columns(X))
+        if len(varying) < 2 or len(varying) > 1000:
             return
-        C = np.abs(np.corrcoef(centred_unit_columns(X[:, at], None).T))
+        C = np.abs(np.corrcoef(_centred_unit_columns(X[:, varying], None).T))
         i, j = np.nonzero(np.triu(C, 1) > DUPLICATE_CORRELATION)
         if len(i):
             warnings.warn(
-                f"{type(self).__name__} kept {self._column_name(at[i[0]])} and "
-                f"{self._column_name(at[j[0]])}, which all but repeat each other.",
+                f"{type(self).__name__} kept {self._column_name(varying[i[0]])} and "
+                f"{self._column_name(varying[j[0]])}, which all but repeat each other.",
                 FilterWarning,
                 stacklevel=3,
             )
@@ -141,31 +141,33 @@ class AbstractFilter(AbstractSelector):
         so many products would by chance; a product that tells all, of columns that
         tell nothing, is XOR whatever the number of rows.
         """
-        varies = varying_columns(X)
+        varies = _varying_columns(X)
         dropped = np.flatnonzero(~self.support_ & varies)
         if not 0 < len(dropped) <= MAX_PAIRED_COLUMNS:
             return
         order = np.argsort(-self.scores_, kind="stable")
         kept = [j for j in order if self.support_[j] and varies[j]]
-        at = np.concatenate([dropped, np.array(kept[:MAX_PAIRED_COLUMNS], int)])
-        i, j = np.triu_indices(len(at), 1)
+        candidates = np.concatenate([dropped, np.array(kept[:MAX_PAIRED_COLUMNS], int)])
+        i, j = np.triu_indices(len(candidates), 1)
         pairs = i < len(dropped)
         i, j = i[pairs], j[pairs]
         if len(i) == 0:
             return
-        Z = centred_unit_columns(X[:, at], w)
-        score = correlation_ratio if classes else absolute_correlation
-        alone = score(Z, t, w)
-        together = score(Z[:, i] * Z[:, j], t, w)
-        single = np.maximum(alone[i], alone[j])
+        Z = _centred_unit_columns(X[:, candidates], w)
+        score = _correlation_ratio if classes else _absolute_correlation
+        single_scores = score(Z, t, w)
+        product_scores = score(Z[:, i] * Z[:, j], t, w)
+        single = np.maximum(single_scores[i], single_scores[j])
         n = len(X) if w is None else float(w.sum())
         chance = np.sqrt(2 * np.log(100 * len(i)) / n)
-        telling = (together > max(INFORMATIVE_PAIR, chance)) & (together > 2 * single)
-        telling |= (together > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
+        telling = (product_scores > max(INFORMATIVE_PAIR, chance)) & (
+            product_scores > 2 * single
+        )
+        telling |= (product_scores > 1 - 1e-9) & (single < 1e-9) & (n >= 4)
         if not telling.any():
             return
-        best = int(np.argmax(np.where(telling, together, -1.0)))
-        first, second = (self._column_name(at[k[best]]) for k in (i, j))
+        best = int(np.argmax(np.where(telling, product_scores, -1.0)))
+        first, second = (self._column_name(candidates[k[best]]) for k in (i, j))
         verb = "dropped" if j[best] < len(dropped) else "separated"
         warnings.warn(
             f"{type(self).__name__} {verb} {first} and {second}, which say little "
@@ -211,7 +213,9 @@ class CorrelationFilter(AbstractFilter):
     threshold: Fraction | None = None
 
     def _score(self, X, t, classes, w):
-        return correlation_ratio(X, t, w) if classes else absolute_correlation(X, t, w)
+        return (
+            _correlation_ratio(X, t, w) if classes else _absolute_correlation(X, t, w)
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -256,6 +260,8 @@ class MutualInformationFilter(AbstractFilter):
         for j in range(X.shape[1]):
             b = quantile_bins(X[:, j], self.n_bins, w)
             # expected value of eq. (2) for independent codes
-            bias = (count_used_codes(b, w) - 1) * (count_used_codes(c, w) - 1) / (2 * n)
+            bias = (
+                (_count_used_codes(b, w) - 1) * (_count_used_codes(c, w) - 1) / (2 * n)
+            )
             out[j] = max(mutual_information_of_codes(b, c, w) - bias, 0.0)
         return out

@@ -51,14 +51,14 @@ class SelectionState(NamedTuple):
         return -self.score if np.isfinite(self.score) else 0.0
 
 
-def scores_after_toggling(score, mask, columns):
+def _scores_after_toggling(score, mask, columns):
     """L of the sets that differ from S in one of the columns, (len(columns),)."""
-    out = []
+    scores_toggled = []
     for j in columns:
         new = mask.copy()
         new[j] = not new[j]
-        out.append(score(new) if new.any() else -np.inf)
-    return np.array(out)
+        scores_toggled.append(score(new) if new.any() else -np.inf)
+    return np.array(scores_toggled)
 
 
 class CrossValidatedScore:
@@ -120,8 +120,8 @@ class LeastSquaresScore:
     def __call__(self, mask) -> float:
         key = mask.tobytes()
         if key not in self.known:
-            at = np.flatnonzero(mask)
-            scores = [self.score_fold(fold, at) for fold in self.folds]
+            columns = np.flatnonzero(mask)
+            scores = [self.score_fold(fold, columns) for fold in self.folds]
             self.known[key] = float(np.mean(scores))
         return self.known[key]
 
@@ -136,7 +136,7 @@ class LeastSquaresScore:
         return 1 - sse / total if total > 0 else float(sse == 0)
 
 
-def closed_form_metric(estimator, X, scoring) -> str | None:
+def _closed_form_metric(estimator, X, scoring) -> str | None:
     """ "r2" or "mse" where `LeastSquaresScore` applies, else None."""
     from sklearn.linear_model import LinearRegression as Theirs
 
@@ -161,7 +161,7 @@ def subset_score(estimator, X, y, cv, *, scoring, n_jobs, params=None):
     cv = check_cv(cv, y, classifier=is_classifier(estimator))
     if params:
         return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs, params)
-    quantity = closed_form_metric(estimator, X, scoring)
+    quantity = _closed_form_metric(estimator, X, scoring)
     if quantity is not None and y is not None and y.ndim == 1:
         return LeastSquaresScore(X, y, cv, quantity, estimator.fit_intercept)
     return CrossValidatedScore(estimator, X, y, cv, scoring, n_jobs)
@@ -240,25 +240,25 @@ class SequentialFeatureSelector(AbstractSelector):
         d = X.shape[1]
         goal = self._target_size(d)
         score = self._scores(X, y, params)
-        out = self.direction == "backward"
-        mask = np.full(d, out)
+        is_backward = self.direction == "backward"
+        mask = np.full(d, is_backward)
         path: list[float] = []
         # backward selection may end with all columns, so these are scored
         auto = self.n_features_to_select == "auto"
-        judged = out and auto and self.tol is not None and self.tol <= 0
+        judged = is_backward and auto and self.tol is not None and self.tol <= 0
         first = SelectionState(mask, score(mask) if judged else -np.inf, True)
         if self.direction == "stepwise":
             limit = 4 * d
             tol = 0.0 if self.tol is None else self.tol
         else:
-            limit = d - goal if out else goal
+            limit = d - goal if is_backward else goal
             tol = self.tol if self.n_features_to_select == "auto" else None
 
         def step(s):
             columns = np.arange(d)
             if self.direction != "stepwise":
-                columns = np.flatnonzero(s.mask == out)
-            result = scores_after_toggling(score, s.mask, columns)
+                columns = np.flatnonzero(s.mask == is_backward)
+            result = _scores_after_toggling(score, s.mask, columns)
             best = int(np.argmax(result))
             if tol is not None and not result[best] - s.score >= tol:
                 return s._replace(moved=False)
@@ -317,13 +317,15 @@ class SequentialFeatureSelector(AbstractSelector):
     def get_metadata_routing(self):
         """Metadata that the estimator, the splitter and the scorer ask for."""
         inner = estimator_or_least_squares(self.estimator)
-        to = lambda callee: MethodMapping().add(caller="fit", callee=callee)
+        calling_from_fit = lambda callee: MethodMapping().add(
+            caller="fit", callee=callee
+        )
         router = MetadataRouter(owner=self)
-        router.add(estimator=inner, method_mapping=to("fit"))
+        router.add(estimator=inner, method_mapping=calling_from_fit("fit"))
         folds = check_cv(self.cv, classifier=is_classifier(inner))
-        router.add(splitter=folds, method_mapping=to("split"))
+        router.add(splitter=folds, method_mapping=calling_from_fit("split"))
         scorer = check_scoring(inner, scoring=self.scoring)
-        router.add(scorer=scorer, method_mapping=to("score"))
+        router.add(scorer=scorer, method_mapping=calling_from_fit("score"))
         return router
 
     def _allows_nan(self):

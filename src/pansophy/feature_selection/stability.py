@@ -30,25 +30,25 @@ from ..typing import Seed
 from .selector import AbstractSelector, is_continuous_target
 
 
-def standardised_columns(X):
+def _standardised_columns(X):
     """X with means 0 and variances 1; constant columns become 0."""
     size = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(size > 0, size, np.inf)
 
 
-def lasso_selected(Z, T, alphas):
+def _lasso_selected(Z, T, alphas):
     """Whether the lasso of any target uses each column at each penalty, (m, d)."""
     from ..linear_model import lasso_path
 
-    Z = np.asfortranarray(standardised_columns(Z))
-    out = 0
+    Z = np.asfortranarray(_standardised_columns(Z))
+    is_used = 0
     for t in T.T:
         # the support converges long before the digits of the coefficients
-        out |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
-    return out
+        is_used |= lasso_path(Z, t - t.mean(), alphas=alphas, tol=1e-3)[1].T != 0
+    return is_used
 
 
-def lasso_targets(y, numbers):
+def _lasso_targets(y, numbers):
     """Targets of the lassos: y itself, or indicators of its classes (one of two)."""
     if numbers:
         return y.astype(float)[:, None]
@@ -56,14 +56,14 @@ def lasso_targets(y, numbers):
     return (y[:, None] == classes[1 if len(classes) == 2 else 0 :]).astype(float)
 
 
-def smallest_empty_penalty(X, T):
+def _smallest_empty_penalty(X, T):
     """The smallest penalty at which the lasso on all rows chooses no column."""
     return float(
-        np.abs(standardised_columns(X).T @ (T - T.mean(axis=0))).max() / len(X)
+        np.abs(_standardised_columns(X).T @ (T - T.mean(axis=0))).max() / len(X)
     )
 
 
-def complementary_halves(n, pairs, rng):
+def _complementary_halves(n, pairs, rng):
     """Complementary halves of n rows."""
     for child in spawn_rngs(rng, pairs):
         order = child.permutation(n)
@@ -140,14 +140,14 @@ class StabilitySelection(AbstractSelector):
             raise ParameterError(
                 "StabilitySelection needs at least 2 classes in y, got 1 class."
             )
-        T = lasso_targets(y, numbers)
-        top = max(smallest_empty_penalty(X, T), 1e-12)
+        T = _lasso_targets(y, numbers)
+        top = max(_smallest_empty_penalty(X, T), 1e-12)
         self.alphas_ = np.geomspace(1.0, self.eps, self.n_alphas) * top
         rng = make_rng(self.random_state)
         with threads.limit_threads(self.n_jobs):
             tasks = (
-                (lambda at=at: lasso_selected(X[at], T[at], self.alphas_))
-                for at in complementary_halves(len(X), self.n_pairs, rng)
+                (lambda at=half: _lasso_selected(X[at], T[at], self.alphas_))
+                for half in _complementary_halves(len(X), self.n_pairs, rng)
             )
             results = list(threads.run_tasks(tasks, blas=True))
         self.stability_ = np.mean(results, axis=0)

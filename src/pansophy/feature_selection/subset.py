@@ -71,7 +71,7 @@ def centred_cross_products(X, y, w=None, *, intercept=True):
     return A, problem.weight
 
 
-def with_unit_columns(A):
+def _with_unit_columns(A):
     """A for columns scaled to length 1, and which columns are not constant."""
     d = len(A) - 1
     size = np.sqrt(np.maximum(np.diagonal(A)[:d], 0))
@@ -84,7 +84,7 @@ def search_subsets(A, method, limit) -> SubsetPath:
     """Sets of every size up to `limit`, by greedy steps or branch and bound."""
     from . import _subset as loops
 
-    A, alive = with_unit_columns(A)
+    A, alive = _with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
     rss = np.full(limit + 1, np.inf)
@@ -93,15 +93,15 @@ def search_subsets(A, method, limit) -> SubsetPath:
         loops.greedy_subset_path(A.copy(), np.zeros(d, bool), square, rss, sets, False)
     if method == "forward":
         return SubsetPath(rss, sets, 0)
-    full, inside = sweep_in_independent(A, square)
+    full, inside = _sweep_in_independent(A, square)
     if method == "backward":
         loops.greedy_subset_path(full, inside, square, rss, sets, True)
         return SubsetPath(rss, sets, 0)
-    nodes = branch_and_bound(A, full, inside, alive, rss, sets)
+    nodes = _branch_and_bound(A, full, inside, alive, rss, sets)
     return SubsetPath(rss, sets, int(nodes))
 
 
-def branch_and_bound(A, full, inside, alive, rss, sets):
+def _branch_and_bound(A, full, inside, alive, rss, sets):
     """Improve the best set of every size over all subsets of non-constant columns."""
     from . import _subset as loops
 
@@ -133,18 +133,18 @@ def branch_and_bound(A, full, inside, alive, rss, sets):
             stacklevel=4,
         )
     for k in np.flatnonzero(np.isfinite(rss)):
-        rss[k] = subset_rss(A, np.flatnonzero(sets[k]))
+        rss[k] = _subset_rss(A, np.flatnonzero(sets[k]))
     return nodes
 
 
-def subset_rss(A, at):
+def _subset_rss(A, at):
     """RSS of the columns `at`, solved from scratch for its digits."""
     G, c = A[np.ix_(at, at)], A[at, -1]
     B = np.linalg.lstsq(G, c, rcond=None)[0]
     return max(float(A[-1, -1] - 2 * B @ c + B @ G @ B), 0.0)
 
 
-def sweep_in_independent(A, square):
+def _sweep_in_independent(A, square):
     """A with all columns swept in that do not depend on those before them."""
     from . import _subset as loops
 
@@ -159,23 +159,23 @@ def sweep_in_independent(A, square):
         inside[j] = True
 
 
-def information_criterion(rss, size, n, price, power):
+def _information_criterion(rss, size, n, price, power):
     """Eq. (1); an RSS below rounding of |y|^2 = power is raised to that."""
     floor = max(1e-14 * power, 1e-300)
     return n * np.log(np.maximum(rss, floor) / n) + price * size
 
 
-def stepwise_search(A, n, price, limit):
+def _stepwise_search(A, n, price, limit):
     """Add or drop one column while eq. (1) falls: the mask, and (size, RSS) visited."""
     from . import _subset as loops
 
-    A, alive = with_unit_columns(A)
+    A, alive = _with_unit_columns(A)
     d = len(A) - 1
     square = np.where(alive, 1.0, np.inf)
     inside = np.zeros(d, bool)
     path = [(0, A[d, d])]
     cost = lambda rss, size: float(
-        information_criterion(rss, size, n, price, path[0][1])
+        _information_criterion(rss, size, n, price, path[0][1])
     )
     best = cost(A[d, d], 0)
     while True:
@@ -285,7 +285,7 @@ class SubsetSelector(AbstractSelector):
         if self.criterion == "cv":
             return self._held_out(X, y, w, len(path.rss))
         size = np.arange(len(path.rss))
-        return information_criterion(path.rss, size, n, self._price(n), path.rss[0])
+        return _information_criterion(path.rss, size, n, self._price(n), path.rss[0])
 
     def _held_out(self, X, y, w, sizes):
         """Mean squared error on folds of the sets found without them, per size."""
@@ -297,14 +297,14 @@ class SubsetSelector(AbstractSelector):
             wa = None if w is None else w[train]
             wb = np.ones(len(test)) if w is None else w[test]
             A, n = centred_cross_products(Xa, ya, wa, intercept=self.fit_intercept)
-            most = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
-            result = search_subsets(A, self.method, most)
+            max_size = min(sizes - 1, max(int(n) - 1 - self.fit_intercept, 0))
+            result = search_subsets(A, self.method, max_size)
             for k in range(sizes):
-                at = result.sets[k] if k <= most else None
-                if at is None or not np.isfinite(result.rss[k]):
+                chosen = result.sets[k] if k <= max_size else None
+                if chosen is None or not np.isfinite(result.rss[k]):
                     error[k] = np.inf
                     continue
-                e = y[test] - self._predict_subset(Xa, ya, wa, A, at, X[test])
+                e = y[test] - self._predict_subset(Xa, ya, wa, A, chosen, X[test])
                 error[k] += float(wb @ (e * e))
             mass += float(wb.sum())
         return error / mass
@@ -319,12 +319,12 @@ class SubsetSelector(AbstractSelector):
 
     def _stepwise(self, A, n, k, limit):
         if self.criterion == "cv" or k is not None:
-            what = "criterion='cv'" if k is None else "n_features_to_select"
+            parameter = "criterion='cv'" if k is None else "n_features_to_select"
             raise ParameterError(
-                f"method='stepwise' of SubsetSelector stops by a price: {what} cannot "
-                "be combined with it."
+                f"method='stepwise' of SubsetSelector stops by a price: {parameter} "
+                "cannot be combined with it."
             )
-        self.support_, path = stepwise_search(A, n, self._price(n), limit)
+        self.support_, path = _stepwise_search(A, n, self._price(n), limit)
         self.rss_path_ = np.full(limit + 1, np.inf)
         for size, rss in path:
             self.rss_path_[size] = min(self.rss_path_[size], rss)

@@ -9,7 +9,7 @@ LARGEST = 0.9995  # partial correlation: roots stay off the unit circle
 
 
 @compiled(inner=True)
-def stable_polynomial(free, begin, order, work, out):
+def _stable_polynomial(free, begin, order, work, out):
     """Coefficients of a stable polynomial from any numbers, by partial correlations."""
     for k in range(order):
         r = LARGEST * np.tanh(free[begin + k])
@@ -21,7 +21,7 @@ def stable_polynomial(free, begin, order, work, out):
 
 
 @compiled(inner=True)
-def multiply_seasonal(short, n_short, long, n_long, m, sign, out):
+def _multiply_seasonal(short, n_short, long, n_long, m, sign, out):
     """Coefficients c of 1 - sum c_i B^i, the product of two such polynomials.
 
     `sign` is 1 for these, -1 for polynomials 1 + sum c_i B^i.
@@ -40,33 +40,33 @@ def multiply_seasonal(short, n_short, long, n_long, m, sign, out):
 def expand_polynomials(free, orders, m, work, ar, ma):
     """Full polynomials of (p, q, P, Q) and free numbers; ar as phi, ma as theta."""
     p, q, P, Q = orders[0], orders[1], orders[2], orders[3]
-    stable_polynomial(free, 0, p, work[0], work[1])
-    stable_polynomial(free, p + q, P, work[0], work[2])
-    multiply_seasonal(work[1], p, work[2], P, m, 1.0, ar)
-    stable_polynomial(free, p, q, work[0], work[1])
-    stable_polynomial(free, p + q + P, Q, work[0], work[2])
+    _stable_polynomial(free, 0, p, work[0], work[1])
+    _stable_polynomial(free, p + q, P, work[0], work[2])
+    _multiply_seasonal(work[1], p, work[2], P, m, 1.0, ar)
+    _stable_polynomial(free, p, q, work[0], work[1])
+    _stable_polynomial(free, p + q + P, Q, work[0], work[2])
     for i in range(q):
         work[1, i] = -work[1, i]
     for i in range(Q):
         work[2, i] = -work[2, i]
-    multiply_seasonal(work[1], q, work[2], Q, m, -1.0, ma)
+    _multiply_seasonal(work[1], q, work[2], Q, m, -1.0, ma)
 
 
 @compiled(inner=True)
-def squared_errors(w, ar, ma, e):
+def _squared_errors(w, ar, ma, e):
     """Eq. (3) of `arima`: sum of squares with zeros before the first value; count."""
     total = 0.0
     count = 0
     for t in range(len(w)):
-        one = 0.0
+        mean = 0.0
         for i in range(min(len(ar), t)):
             if ar[i] != 0.0:
                 x = w[t - 1 - i]
-                one += ar[i] * (x if x == x else 0.0)
+                mean += ar[i] * (x if x == x else 0.0)
         for j in range(min(len(ma), t)):
             if ma[j] != 0.0:
-                one += ma[j] * e[t - 1 - j]
-        e[t] = w[t] - one
+                mean += ma[j] * e[t - 1 - j]
+        e[t] = w[t] - mean
         if e[t] == e[t]:
             total += e[t] * e[t]
             count += 1
@@ -88,16 +88,16 @@ def least_squares_arma(w, orders, m, limit):
     e = np.empty(len(w))
     free = np.zeros(d)
     if d == 0:
-        total, count = squared_errors(w, ar, ma, e)
+        total, count = _squared_errors(w, ar, ma, e)
         return free, total, count
     search = make_simplex_search(d, limit)
     start_search(search, free, np.full(d, 0.3))
     count = 0
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         expand_polynomials(search.point, orders, m, work, ar, ma)
-        value, count = squared_errors(w, ar, ma, e)
-        done = take_value(search, value, 1e-8)
+        value, count = _squared_errors(w, ar, ma, e)
+        is_done = take_value(search, value, 1e-8)
     for k in range(d):
         free[k] = search.simplex[0, k]
     return free, search.values[0], count

@@ -35,7 +35,7 @@ class SmoothingFits(NamedTuple):
 
 
 @compiled(inner=True)
-def one_step(form, phi, state, season):
+def _one_step(form, phi, state, season):
     """Level and slope before the error of a step, and its forecast: eq. (1)."""
     level = state[0]
     b = state[1]
@@ -47,16 +47,16 @@ def one_step(form, phi, state, season):
     elif form[TREND] == MUL:
         grown = b**phi if form[DAMPED] else b
         q = level * grown
-    one = q
+    mean = q
     if form[SEASONAL] == ADD:
-        one = q + state[2 + season]
+        mean = q + state[2 + season]
     elif form[SEASONAL] == MUL:
-        one = q * state[2 + season]
-    return q, grown, one
+        mean = q * state[2 + season]
+    return q, grown, mean
 
 
 @compiled(inner=True)
-def advance_state(form, w, state, season, q, grown, x):
+def _advance_state(form, w, state, season, q, grown, x):
     """Eq. (2): the state after the value x."""
     s = state[2 + season]
     p = x
@@ -78,40 +78,40 @@ def advance_state(form, w, state, season, q, grown, x):
 
 
 @compiled(inner=True)
-def run_smoothing(y, form, w, state, m, fitted):
+def _run_smoothing(y, form, w, state, m, fitted):
     """Run over a series; -2 log-likelihood (eq. 4), sum of squared errors, count."""
     squares = 0.0
     logs = 0.0
     n = 0
     for t in range(len(y)):
         season = t % m
-        q, grown, one = one_step(form, w[PHI], state, season)
+        q, grown, mean = _one_step(form, w[PHI], state, season)
         if t < len(fitted):
-            fitted[t] = one
+            fitted[t] = mean
         x = y[t]
         if x != x:
             state[0] = q
             if form[TREND] != NONE:
                 state[1] = grown
             continue
-        e = x - one
+        e = x - mean
         if form[ERROR] == MUL:
-            if not abs(one) > 1e-10:
+            if not abs(mean) > 1e-10:
                 return np.inf, np.inf, n
-            e /= one
-            logs += np.log(abs(one))
+            e /= mean
+            logs += np.log(abs(mean))
         squares += e * e
         n += 1
         if not squares < 1e200:
             return np.inf, np.inf, n
-        advance_state(form, w, state, season, q, grown, x)
+        _advance_state(form, w, state, season, q, grown, x)
     if form[TREND] == MUL and not state[1] > 0.0:
         return np.inf, np.inf, n
     return n * np.log(max(squares, 1e-300)) + 2.0 * logs, squares, n
 
 
 @compiled(inner=True)
-def first_line(y, n_first, indices, form, m):
+def _first_line(y, n_first, indices, form, m):
     """Intercept and slope of the seasonally adjusted head of a series; its mean."""
     count = 0.0
     st = 0.0
@@ -148,7 +148,7 @@ def first_state(y, filled, form, m, counts, indices, out):
         n_head = min(len(y), FIRST_SEASONS * m)
         classical_indices(y[:n_head], filled, m, form[SEASONAL] == MUL, counts, indices)
         n_first = max(n_first, 2 * m)
-    intercept, slope, mean = first_line(y, n_first, indices, form, m)
+    intercept, slope, mean = _first_line(y, n_first, indices, form, m)
     out[0] = mean
     out[1] = 0.0
     if form[TREND] == ADD:
@@ -164,7 +164,7 @@ def first_state(y, filled, form, m, counts, indices, out):
 
 
 @compiled(inner=True)
-def unpack_point(point, form, m, scale, whole, w, state, heuristic):
+def _unpack_point(point, form, m, scale, whole, w, state, heuristic):
     """Weights and first state of a point; False outside of the admissible region."""
     k = 1
     alpha = point[0]
@@ -213,7 +213,7 @@ def unpack_point(point, form, m, scale, whole, w, state, heuristic):
 
 
 @compiled(inner=True)
-def pack_point(form, m, scale, whole, w, state, point, step):
+def _pack_point(form, m, scale, whole, w, state, point, step):
     """The point of weights and a first state, and steps from it; its dimensions."""
     point[0] = w[ALPHA]
     step[0] = 0.2 if w[ALPHA] < 0.6 else -0.2
@@ -246,7 +246,7 @@ def pack_point(form, m, scale, whole, w, state, point, step):
 
 
 @compiled(inner=True)
-def smoothing_parameters(form, m):
+def _smoothing_parameters(form, m):
     """Weights, first states and the variance, as R's ets counts them."""
     k = 3
     if form[TREND] != NONE:
@@ -259,7 +259,7 @@ def smoothing_parameters(form, m):
 
 
 @compiled(inner=True)
-def corrected_aic(minus_twice_loglik, k, n):
+def _corrected_aic(minus_twice_loglik, k, n):
     """AICc; infinite where there are too few values."""
     if n - k - 1 <= 0:
         return np.inf
@@ -267,23 +267,23 @@ def corrected_aic(minus_twice_loglik, k, n):
 
 
 @compiled(inner=True)
-def search_weights(y, form, m, scale, whole, search, work, heuristic, first, tol):
+def _search_weights(y, form, m, scale, whole, search, work, heuristic, first, tol):
     """Weights and first state of largest likelihood into `work` and `heuristic`.
 
     `work` holds (weights, state, point, step). False if nothing finite was found.
     """
-    w, state, point, step, nothing = work
-    d = pack_point(form, m, scale, whole, first, heuristic, point, step)
+    w, state, point, step, no_fitted = work
+    d = _pack_point(form, m, scale, whole, first, heuristic, point, step)
     start_search(search, point[:d], step[:d])
-    done = False
-    while not done:
+    is_done = False
+    while not is_done:
         value = np.inf
-        if unpack_point(search.point, form, m, scale, whole, w, state, heuristic):
-            value, _squares, _n = run_smoothing(y, form, w, state, m, nothing)
-        done = take_value(search, value, tol)
+        if _unpack_point(search.point, form, m, scale, whole, w, state, heuristic):
+            value, _squares, _n = _run_smoothing(y, form, w, state, m, no_fitted)
+        is_done = take_value(search, value, tol)
     if not search.values[0] < np.inf:
         return False
-    unpack_point(search.simplex[0], form, m, scale, whole, w, state, heuristic)
+    _unpack_point(search.simplex[0], form, m, scale, whole, w, state, heuristic)
     for k in range(len(state)):
         heuristic[k] = state[k]
     for k in range(4):
@@ -328,23 +328,32 @@ def fit_forms(y, offsets, m, forms, allowed, stages, limit, fits):
             first[BETA] = 0.05
             first[GAMMA] = 0.1
             first[PHI] = 0.93
-            found = True
+            is_found = True
             for stage in range(stages):
-                whole = stage == 1
-                if whole and form[SEASONAL] == NONE:
+                with_season = stage == 1
+                if with_season and form[SEASONAL] == NONE:
                     continue
                 d = 2 + 2 * (form[TREND] != NONE) + (form[DAMPED] != 0)
-                d += (form[SEASONAL] != NONE) * (1 + (m - 1) * whole)
+                d += (form[SEASONAL] != NONE) * (1 + (m - 1) * with_season)
                 search = make_simplex_search(d, limit)
-                found = found and search_weights(
-                    part, form, m, scale, whole, search, work, heuristic, first, 1e-9
+                is_found = is_found and _search_weights(
+                    part,
+                    form,
+                    m,
+                    scale,
+                    with_season,
+                    search,
+                    work,
+                    heuristic,
+                    first,
+                    1e-9,
                 )
-            if not found:
+            if not is_found:
                 continue
             for k in range(size):
                 state[k] = heuristic[k]
-            twice, _squares, n = run_smoothing(part, form, first, state, m, work[4])
-            criterion = corrected_aic(twice, smoothing_parameters(form, m), n)
+            twice, _squares, n = _run_smoothing(part, form, first, state, m, work[4])
+            criterion = _corrected_aic(twice, _smoothing_parameters(form, m), n)
             if criterion < fits.aicc[i] or (
                 fits.aicc[i] == np.inf and fits.form[i, 0] < 0 and twice < np.inf
             ):
@@ -365,7 +374,7 @@ def run_forms(y, offsets, m, fits):
         for k in range(2 + m):
             state[k] = fits.initial[i, k]
         form = fits.form[i]
-        twice, squares, n = run_smoothing(
+        twice, squares, n = _run_smoothing(
             y[offsets[i] : offsets[i + 1]],
             form,
             fits.weights[i],
@@ -373,7 +382,7 @@ def run_forms(y, offsets, m, fits):
             m,
             fits.fitted[offsets[i] : offsets[i + 1]],
         )
-        k = smoothing_parameters(form, m) - 1
+        k = _smoothing_parameters(form, m) - 1
         if not twice < np.inf:
             fits.sigma[i] = np.nan
         else:
@@ -390,10 +399,10 @@ def forecast_forms(lengths, m, fits, ahead):
         for k in range(2 + m):
             state[k] = fits.state[i, k]
         for h in range(ahead.shape[1]):
-            q, grown, one = one_step(
+            q, grown, mean = _one_step(
                 form, fits.weights[i, PHI], state, (lengths[i] + h) % m
             )
-            ahead[i, h] = one
+            ahead[i, h] = mean
             state[0] = q
             if form[TREND] != NONE:
                 state[1] = grown
@@ -411,11 +420,11 @@ def simulate_forms(lengths, m, fits, shocks, paths):
                 state[k] = fits.state[i, k]
             for h in range(paths.shape[2]):
                 season = (lengths[i] + h) % m
-                q, grown, one = one_step(form, fits.weights[i, PHI], state, season)
+                q, grown, mean = _one_step(form, fits.weights[i, PHI], state, season)
                 e = sigma * shocks[i if len(shocks) > 1 else 0, p, h]
-                x = one * max(1.0 + e, 1e-3) if form[ERROR] == MUL else one + e
+                x = mean * max(1.0 + e, 1e-3) if form[ERROR] == MUL else mean + e
                 paths[i, p, h] = x
-                advance_state(form, fits.weights[i], state, season, q, grown, x)
+                _advance_state(form, fits.weights[i], state, season, q, grown, x)
 
 
 @compiled
@@ -428,9 +437,9 @@ def smoothed_states(y, offsets, m, fits, level, slope, season):
             state[k] = fits.initial[i, k]
         for r in range(offsets[i], offsets[i + 1]):
             place = (r - offsets[i]) % m
-            q, grown, _one = one_step(form, fits.weights[i, PHI], state, place)
+            q, grown, _one = _one_step(form, fits.weights[i, PHI], state, place)
             if y[r] == y[r]:
-                advance_state(form, fits.weights[i], state, place, q, grown, y[r])
+                _advance_state(form, fits.weights[i], state, place, q, grown, y[r])
             else:
                 state[0] = q
                 if form[TREND] != NONE:

@@ -15,28 +15,28 @@ def croston_of_all(y, offsets, weights, factor, size, interval, rate, fitted, si
     for i in range(len(offsets) - 1):
         z = 0.0
         p = 0.0
-        since = 0.0
+        gap = 0.0
         seen = False
         squares = 0.0
         count = 0
         for r in range(offsets[i], offsets[i + 1]):
             x = y[r]
-            one = factor * z / p if seen else 0.0
-            fitted[r] = one
+            mean = factor * z / p if seen else 0.0
+            fitted[r] = mean
             if x != x:
                 continue
-            since += 1.0
-            squares += (x - one) ** 2
+            gap += 1.0
+            squares += (x - mean) ** 2
             count += 1
             if x != 0.0:
                 if seen:
                     z += weights[0] * (x - z)
-                    p += weights[1] * (since - p)
+                    p += weights[1] * (gap - p)
                 else:
                     z = x
-                    p = since
+                    p = gap
                     seen = True
-                since = 0.0
+                gap = 0.0
         size[i] = z
         interval[i] = p
         rate[i] = factor * z / p if seen else 0.0
@@ -77,7 +77,7 @@ def tsb_of_all(y, offsets, weights, size, probability, rate, fitted, sigma):
 
 
 @compiled(inner=True)
-def smoothed_sums(y, width, alpha):
+def _smoothed_sums(y, width, alpha):
     """Eq. (4): exponential smoothing of the sums of `width` values, from the end."""
     n_blocks = len(y) // width
     head = len(y) - n_blocks * width
@@ -117,9 +117,9 @@ def aggregated_rates(y, offsets, alpha, every_width, width, rate, sigma):
         if every_width:
             mean = 0.0
             for k in range(1, widest + 1):
-                mean += smoothed_sums(part, k, alpha)
+                mean += _smoothed_sums(part, k, alpha)
             rate[i] = mean / widest
         else:
-            rate[i] = smoothed_sums(part, widest, alpha)
+            rate[i] = _smoothed_sums(part, widest, alpha)
         mean = total / max(count, 1)
         sigma[i] = np.sqrt(max(squares / max(count, 1) - mean * mean, 0.0))

@@ -23,12 +23,12 @@ def last_seasons(y, offsets, m, last, fitted, sigma):
         count = 0
         for t in range(n):
             x = y[begin + t]
-            before = held[t % m]
-            fitted[begin + t] = before
+            last_value = held[t % m]
+            fitted[begin + t] = last_value
             if x != x:
                 continue
-            if before == before:
-                squares += (x - before) * (x - before)
+            if last_value == last_value:
+                squares += (x - last_value) * (x - last_value)
                 count += 1
             held[t % m] = x
             recent = x

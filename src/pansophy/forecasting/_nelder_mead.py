@@ -70,7 +70,7 @@ def start_search(search, first, step):
 
 
 @compiled(inner=True)
-def sort_vertices(search):
+def _sort_vertices(search):
     """Order the vertices by their values, by insertion."""
     d = len(search.point)
     for i in range(1, d + 1):
@@ -87,9 +87,9 @@ def sort_vertices(search):
 
 
 @compiled(inner=True)
-def begin_iteration(search):
+def _begin_iteration(search):
     """Sort the vertices and ask for the reflection of the worst one."""
-    sort_vertices(search)
+    _sort_vertices(search)
     d = len(search.point)
     for j in range(d):
         total = 0.0
@@ -102,18 +102,18 @@ def begin_iteration(search):
 
 
 @compiled(inner=True)
-def replace_worst(search, from_reflected, value):
+def _replace_worst(search, from_reflected, value):
     """Put the point, or the reflected one, in the place of the worst vertex."""
     d = len(search.point)
     for j in range(d):
         x = search.reflected[j] if from_reflected else search.point[j]
         search.simplex[d, j] = x
     search.values[d] = value
-    begin_iteration(search)
+    _begin_iteration(search)
 
 
 @compiled(inner=True)
-def ask_vertex(search):
+def _ask_vertex(search):
     for j in range(len(search.point)):
         search.point[j] = search.simplex[search.state[VERTEX], j]
 
@@ -130,9 +130,9 @@ def take_value(search, value, tol):
         search.values[state[VERTEX]] = value
         state[VERTEX] += 1
         if state[VERTEX] <= d:
-            ask_vertex(search)
+            _ask_vertex(search)
             return False
-        begin_iteration(search)
+        _begin_iteration(search)
     elif state[PHASE] == REFLECT:
         if value < search.values[0]:
             search.held[0] = value
@@ -141,7 +141,7 @@ def take_value(search, value, tol):
             state[PHASE] = EXPAND
             return False
         if value < search.values[d - 1]:
-            replace_worst(search, True, value)
+            _replace_worst(search, True, value)
         else:
             outside = value < search.values[d]
             search.held[0] = value
@@ -152,11 +152,11 @@ def take_value(search, value, tol):
             return False
     elif state[PHASE] == EXPAND:
         if value < search.held[0]:
-            replace_worst(search, False, value)
+            _replace_worst(search, False, value)
         else:
-            replace_worst(search, True, search.held[0])
+            _replace_worst(search, True, search.held[0])
     elif value < min(search.held[0], search.values[d]):
-        replace_worst(search, False, value)
+        _replace_worst(search, False, value)
     else:
         for i in range(1, d + 1):
             for j in range(d):
@@ -165,7 +165,7 @@ def take_value(search, value, tol):
                 )
         state[PHASE] = SHRINK
         state[VERTEX] = 1
-        ask_vertex(search)
+        _ask_vertex(search)
         return False
     spread = search.values[d] - search.values[0]
     size = abs(search.values[0]) + abs(search.values[d])

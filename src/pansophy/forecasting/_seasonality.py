@@ -6,7 +6,7 @@ from ..core.loops.compiled import compiled
 
 
 @compiled(inner=True)
-def lagged_product_sum(y, mean, lag):
+def _lagged_product_sum(y, mean, lag):
     """Sum of (y_t - mean)(y_t-lag - mean) over pairs without a missing value."""
     total = 0.0
     for t in range(lag, len(y)):
@@ -17,7 +17,7 @@ def lagged_product_sum(y, mean, lag):
 
 
 @compiled(inner=True)
-def mean_of_known(y):
+def _mean_of_known(y):
     total = 0.0
     count = 0
     for t in range(len(y)):
@@ -28,24 +28,24 @@ def mean_of_known(y):
 
 
 @compiled(inner=True)
-def has_significant_season(y, m, critical):
+def _has_significant_season(y, m, critical):
     """Eq. (1) of `seasonality`."""
-    mean, n = mean_of_known(y)
+    mean, n = _mean_of_known(y)
     if n < 3 * m or m < 2:
         return False
-    variance = lagged_product_sum(y, mean, 0)
+    variance = _lagged_product_sum(y, mean, 0)
     if not variance > 1e-20 * (mean * mean * n + 1e-300):
         return False
     total = 1.0
     for lag in range(1, m):
-        r = lagged_product_sum(y, mean, lag) / variance
+        r = _lagged_product_sum(y, mean, lag) / variance
         total += 2.0 * r * r
-    r = lagged_product_sum(y, mean, m) / variance
+    r = _lagged_product_sum(y, mean, m) / variance
     return abs(r) > critical * np.sqrt(total / n)
 
 
 @compiled(inner=True)
-def centred_average(y, m, t):
+def _centred_average(y, m, t):
     """Average of the m values around t; the outermost two count half if m is even."""
     half = m // 2
     if t < half or t + half >= len(y):
@@ -62,7 +62,7 @@ def centred_average(y, m, t):
 
 
 @compiled(inner=True)
-def next_known(y, t, step):
+def _next_known(y, t, step):
     """The place of the first known value at t + step, t + 2 step, ...; or -1."""
     t += step
     while 0 <= t < len(y):
@@ -79,11 +79,11 @@ def fill_gaps(y, m, filled):
         filled[t] = y[t]
         if y[t] == y[t]:
             continue
-        a = next_known(y, t, -m)
-        b = next_known(y, t, m)
+        a = _next_known(y, t, -m)
+        b = _next_known(y, t, m)
         if a < 0 or b < 0:
-            a = next_known(y, t, -1)
-            b = next_known(y, t, 1)
+            a = _next_known(y, t, -1)
+            b = _next_known(y, t, 1)
         if a < 0 and b < 0:
             continue
         if a < 0:
@@ -102,7 +102,7 @@ def classical_indices(y, filled, m, multiplicative, counts, out):
         out[s] = 0.0
         counts[s] = 0.0
     for t in range(len(y)):
-        trend = centred_average(filled, m, t)
+        trend = _centred_average(filled, m, t)
         ratio = y[t] / trend if multiplicative else y[t] - trend
         if abs(ratio) < np.inf:  # and not NaN
             out[t % m] += ratio
@@ -144,11 +144,11 @@ def seasonal_indices_of_all(y, offsets, m, critical, kind, indices, found):
             indices[i, s] = neutral
         space = filled[: len(part)]
         fill_gaps(part, m, space)
-        _mean, n = mean_of_known(part)
+        _mean, n = _mean_of_known(part)
         if critical < 0.0:
             found[i] = m > 1 and n >= 2 * m
         else:
-            found[i] = n >= 3 * m and has_significant_season(space, m, critical)
+            found[i] = n >= 3 * m and _has_significant_season(space, m, critical)
         if found[i]:
             classical_indices(part, space, m, kind[i] == 1, counts, indices[i])
 

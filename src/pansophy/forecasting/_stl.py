@@ -6,7 +6,7 @@ from ..core.loops.compiled import compiled
 
 
 @compiled(inner=True)
-def local_fit(y, begin, step, n, width, degree, x, left, right, weights, kernel):
+def _local_fit(y, begin, step, n, width, degree, x, left, right, weights, kernel):
     """Local regression of y[begin], y[begin + step], ... at x (1 .. n); eq. (1).
 
     The points left .. right take part; NaN if their weights vanish.
@@ -50,7 +50,7 @@ def local_fit(y, begin, step, n, width, degree, x, left, right, weights, kernel)
 
 
 @compiled(inner=True)
-def local_regression(y, begin, step, n, width, degree, jump, weights, kernel, out):
+def _local_regression(y, begin, step, n, width, degree, jump, weights, kernel, out):
     """Local regression at every `jump`-th point, joined by lines."""
     if n < 2:
         out[0] = y[begin]
@@ -68,7 +68,7 @@ def local_regression(y, begin, step, n, width, degree, jump, weights, kernel, ou
             else:
                 left = i - half + 1
             right = left + width - 1
-        value = local_fit(
+        value = _local_fit(
             y, begin, step, n, width, degree, float(i), left, right, weights, kernel
         )
         out[i - 1] = y[begin + (i - 1) * step] if value != value else value
@@ -80,7 +80,7 @@ def local_regression(y, begin, step, n, width, degree, jump, weights, kernel, ou
             out[j] = out[i] + slope * (j - i)
     last = ((n - 1) // jump) * jump
     if last != n - 1:
-        value = local_fit(
+        value = _local_fit(
             y, begin, step, n, width, degree, float(n), left, right, weights, kernel
         )
         out[n - 1] = y[begin + (n - 1) * step] if value != value else value
@@ -90,7 +90,7 @@ def local_regression(y, begin, step, n, width, degree, jump, weights, kernel, ou
 
 
 @compiled(inner=True)
-def moving_means(x, n, width, out):
+def _moving_means(x, n, width, out):
     """Means of `width` values; n - width + 1 of them."""
     total = 0.0
     for i in range(width):
@@ -102,15 +102,15 @@ def moving_means(x, n, width, out):
 
 
 @compiled(inner=True)
-def smooth_cycles(y, n, m, widths, degrees, jumps, weights, kernel, cycle, out):
+def _smooth_cycles(y, n, m, widths, degrees, jumps, weights, kernel, cycle, out):
     """Each season by itself, extended by one step at both ends: n + 2 m values."""
     for k in range(m):
         count = (n - 1 - k) // m + 1
         width = widths[0]
-        local_regression(
+        _local_regression(
             y, k, m, count, width, degrees[0], jumps[0], weights, kernel, cycle[1:]
         )
-        value = local_fit(
+        value = _local_fit(
             y,
             k,
             m,
@@ -125,7 +125,7 @@ def smooth_cycles(y, n, m, widths, degrees, jumps, weights, kernel, cycle, out):
         )
         cycle[0] = cycle[1] if value != value else value
         left = max(1, count - width + 1)
-        value = local_fit(
+        value = _local_fit(
             y, k, m, count, width, degrees[0], count + 1.0, left, count, weights, kernel
         )
         cycle[count + 1] = cycle[count] if value != value else value
@@ -151,18 +151,18 @@ def stl_pass(y, m, widths, degrees, jumps, weights, n_inner, season, trend):
     for _ in range(n_inner):
         for t in range(n):
             detrended[t] = y[t] - trend[t]
-        smooth_cycles(
+        _smooth_cycles(
             detrended, n, m, widths, degrees, jumps, weights, kernel, cycle, smoothed
         )
-        moving_means(smoothed, size, m, first)
-        moving_means(first, n + m + 1, m, second)
-        moving_means(second, n + 2, 3, first)
-        local_regression(
+        _moving_means(smoothed, size, m, first)
+        _moving_means(first, n + m + 1, m, second)
+        _moving_means(second, n + 2, 3, first)
+        _local_regression(
             first, 0, 1, n, widths[2], degrees[2], jumps[2], ones, kernel, second
         )
         for t in range(n):
             season[t] = smoothed[t + m] - second[t]
             detrended[t] = y[t] - season[t]
-        local_regression(
+        _local_regression(
             detrended, 0, 1, n, widths[1], degrees[1], jumps[1], weights, kernel, trend
         )

@@ -27,7 +27,7 @@ class ThetaFits(NamedTuple):
 
 
 @compiled(inner=True)
-def fit_line(y):
+def _fit_line(y):
     """Intercept and slope of the least squares line over t = 1, 2, ...; a count."""
     n = 0
     st = 0.0
@@ -52,7 +52,7 @@ def fit_line(y):
 
 
 @compiled(inner=True)
-def smoothing_error(x, alpha):
+def _smoothing_error(x, alpha):
     """Sum of squared one-step errors at the best first level, and that level.
 
     The level is A_t + B_t l with the first level l, so that errors are linear in l.
@@ -76,15 +76,15 @@ def smoothing_error(x, alpha):
 
 
 @compiled(inner=True)
-def best_smoothing(x):
+def _best_smoothing(x):
     """The weight alpha of least error: a grid, then golden sections around its best."""
     best = LOW_ALPHA
-    least = np.inf
+    least_error = np.inf
     for k in range(GRID + 1):
         alpha = LOW_ALPHA + (HIGH_ALPHA - LOW_ALPHA) * k / GRID
-        error, _ = smoothing_error(x, alpha)
-        if error < least:
-            least = error
+        error, _ = _smoothing_error(x, alpha)
+        if error < least_error:
+            least_error = error
             best = alpha
     width = (HIGH_ALPHA - LOW_ALPHA) / GRID
     low = max(best - width, LOW_ALPHA)
@@ -92,15 +92,15 @@ def best_smoothing(x):
     for _ in range(30):
         a = high - GOLDEN * (high - low)
         b = low + GOLDEN * (high - low)
-        error_a, _first = smoothing_error(x, a)
-        error_b, _first = smoothing_error(x, b)
+        error_a, _first = _smoothing_error(x, a)
+        error_b, _first = _smoothing_error(x, b)
         if error_a < error_b:
             high = b
         else:
             low = a
     middle = 0.5 * (low + high)
-    error, _first = smoothing_error(x, middle)
-    return middle if error < least else best
+    error, _first = _smoothing_error(x, middle)
+    return middle if error < least_error else best
 
 
 @compiled
@@ -110,7 +110,7 @@ def standard_theta(y, offsets, theta, learn, fits):
         begin = offsets[i]
         part = y[begin : offsets[i + 1]]
         if learn:
-            a, b, _n = fit_line(part)
+            a, b, _n = _fit_line(part)
             fits.intercept[i] = a
             fits.slope[i] = b
         a = fits.intercept[i]
@@ -119,18 +119,18 @@ def standard_theta(y, offsets, theta, learn, fits):
         for t in range(len(part)):
             line[t] = theta * part[t] + (1.0 - theta) * (a + b * (t + 1.0))
         if learn:
-            fits.alpha[i] = best_smoothing(line)
-            _error, fits.initial[i] = smoothing_error(line, fits.alpha[i])
+            fits.alpha[i] = _best_smoothing(line)
+            _error, fits.initial[i] = _smoothing_error(line, fits.alpha[i])
         alpha = fits.alpha[i]
         level = fits.initial[i]
         weight = 1.0 / theta
         squares = 0.0
         count = 0
         for t in range(len(part)):
-            one = weight * level + (1.0 - weight) * (a + b * (t + 1.0))
-            fits.fitted[begin + t] = one
+            mean = weight * level + (1.0 - weight) * (a + b * (t + 1.0))
+            fits.fitted[begin + t] = mean
             if part[t] == part[t]:
-                squares += (part[t] - one) ** 2
+                squares += (part[t] - mean) ** 2
                 count += 1
                 level += alpha * (line[t] - level)
         fits.level[i] = level
@@ -139,7 +139,7 @@ def standard_theta(y, offsets, theta, learn, fits):
 
 
 @compiled(inner=True)
-def run_dynamic(y, alpha, initial, theta, fitted, ahead):
+def _run_dynamic(y, alpha, initial, theta, fitted, ahead):
     """Eqs. (4)-(6) of `theta`; the sum of squares from the third value on.
 
     `fitted` and `ahead` are filled as far as they go; returns the last level too.
@@ -153,20 +153,22 @@ def run_dynamic(y, alpha, initial, theta, fitted, ahead):
     count = 0
     for t in range(len(y) + len(ahead)):
         power_next = power * (1.0 - alpha)
-        one = level + (1.0 - 1.0 / theta) * (power * A + (1.0 - power_next) / alpha * B)
+        step_mean = level + (1.0 - 1.0 / theta) * (
+            power * A + (1.0 - power_next) / alpha * B
+        )
         if t == 0:
-            one = initial
-        x = one
+            step_mean = initial
+        x = step_mean
         if t < len(y):
             if t < len(fitted):
-                fitted[t] = one
+                fitted[t] = step_mean
             if y[t] == y[t]:
                 x = y[t]
                 if t >= 2:
-                    total += (x - one) ** 2
+                    total += (x - step_mean) ** 2
                     count += 1
         else:
-            ahead[t - len(y)] = one
+            ahead[t - len(y)] = step_mean
         level = alpha * x + (1.0 - alpha) * level
         k = t + 1.0
         B = ((k - 2.0) * B + 6.0 * (x - mean) / k) / (k + 1.0) if t > 0 else 0.0
@@ -177,13 +179,13 @@ def run_dynamic(y, alpha, initial, theta, fitted, ahead):
 
 
 @compiled(inner=True)
-def dynamic_objective(y, scale, point, nothing):
+def _dynamic_objective(y, scale, point, nothing):
     """Sum of squares at a point of the search; infinite outside of the bounds."""
     alpha = point[0]
     theta = np.exp(point[1])
     if not 0.01 <= alpha <= 0.99 or not 1.0 <= theta <= 1e6:
         return np.inf
-    total, _count, _level = run_dynamic(
+    total, _count, _level = _run_dynamic(
         y, alpha, point[2] * scale, theta, nothing, nothing
     )
     return total
@@ -195,7 +197,7 @@ def dynamic_theta(y, offsets, learn, fits, ahead):
     search = make_simplex_search(3, SEARCH_LIMIT)
     first = np.empty(3)
     step = np.array([0.2, 0.7, 0.2])
-    nothing = np.empty(0)
+    no_fitted = np.empty(0)
     for i in range(len(offsets) - 1):
         begin = offsets[i]
         part = y[begin : offsets[i + 1]]
@@ -213,14 +215,14 @@ def dynamic_theta(y, offsets, learn, fits, ahead):
             first[1] = np.log(2.0)
             first[2] = 0.5 * start / scale
             start_search(search, first, step)
-            value = dynamic_objective(part, scale, search.point, nothing)
+            value = _dynamic_objective(part, scale, search.point, no_fitted)
             while not take_value(search, value, 1e-10):
-                value = dynamic_objective(part, scale, search.point, nothing)
+                value = _dynamic_objective(part, scale, search.point, no_fitted)
             best = search.simplex[0]
             fits.alpha[i] = best[0]
             fits.theta[i] = np.exp(best[1])
             fits.initial[i] = best[2] * scale
-        total, count, level = run_dynamic(
+        total, count, level = _run_dynamic(
             part,
             fits.alpha[i],
             fits.initial[i],

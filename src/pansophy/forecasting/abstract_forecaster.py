@@ -153,10 +153,10 @@ class AbstractForecaster(Estimator):
         if len(panel) == 0:
             raise ValueError(f"{type(self).__name__} needs at least one series.")
         observed = panel.observed()
-        least = np.broadcast_to(self._least_values(panel), len(panel))
-        self.able_ = observed >= np.maximum(least, 1)
+        min_values = np.broadcast_to(self._least_values(panel), len(panel))
+        self.able_ = observed >= np.maximum(min_values, 1)
         season = season_of(panel, getattr(self, "season_length", None))
-        self.fallback_ = fallback_reasons(observed, least, self.able_)
+        self.fallback_ = _fallback_reasons(observed, min_values, self.able_)
         self.panel_ = panel
         self.fallback_season_ = season
         if self.able_.any():
@@ -177,9 +177,13 @@ class AbstractForecaster(Estimator):
         """
         check_is_fitted(self, "panel_")
         panel = self.panel_.extended(new)
-        least = np.broadcast_to(self._least_values(panel), len(panel))
-        same = np.array_equal(panel.observed() >= np.maximum(least, 1), self.able_)
-        return self._learn(panel, self._refresh_panel if same else self._fit_panel)
+        min_values = np.broadcast_to(self._least_values(panel), len(panel))
+        is_unchanged = np.array_equal(
+            panel.observed() >= np.maximum(min_values, 1), self.able_
+        )
+        return self._learn(
+            panel, self._refresh_panel if is_unchanged else self._fit_panel
+        )
 
     def predict(
         self, horizon, X_future=None, level: Sequence[float] = (80, 95)
@@ -210,11 +214,11 @@ class AbstractForecaster(Estimator):
             part = self._means(horizon, X_future)
             mean[able] = part
             ends[able] = self._ends(horizon, part, levels)
-            wild = able[has_exploded(panel, able, mean[able])]
+            wild = able[_has_exploded(panel, able, mean[able])]
             reasons[wild] = "the forecast of the method grew beyond all bounds"
         rest = np.flatnonzero(reasons != "")
         if len(rest):
-            mean[rest], ends[rest] = last_season_forecast(
+            mean[rest], ends[rest] = _last_season_forecast(
                 panel[rest], self.fallback_season_, horizon, levels
             )
         intervals = {100 * share: ends[:, :, k] for k, share in enumerate(levels)}
@@ -241,9 +245,9 @@ class AbstractForecaster(Estimator):
             out[:, able] = self._paths(horizon, X_future, n_paths, rng)
         rest = np.flatnonzero(~able)
         if len(rest):
-            one = [2 * 0.8413447460685429 - 1]  # a standard deviation on each side
-            mean, ends = last_season_forecast(
-                panel[rest], self.fallback_season_, horizon, one
+            levels = [2 * 0.8413447460685429 - 1]  # a standard deviation on each side
+            mean, ends = _last_season_forecast(
+                panel[rest], self.fallback_season_, horizon, levels
             )
             step = np.diff(ends[:, :1, 0], axis=-1)[:, :, 0] / 2
             shocks = rng.standard_normal((n_paths, *mean.shape)) * step
@@ -255,13 +259,13 @@ class AbstractForecaster(Estimator):
         check_is_fitted(self, "panel_")
         panel = self.panel_
         able = np.flatnonzero(self.able_)
-        out = {}
+        parts_by_name = {}
         rows = ragged_range(panel.offsets[able], panel.lengths[able])
         for name, values in (self._components() if len(able) else {}).items():
             full = np.full(len(panel.values), np.nan)
             full[rows] = values
-            out[name] = Ragged(full, panel.offsets)
-        return out
+            parts_by_name[name] = Ragged(full, panel.offsets)
+        return parts_by_name
 
     def _check_horizon(self, horizon, X_future):
         check_is_fitted(self, "panel_")
@@ -298,7 +302,7 @@ def levels_as_shares(level) -> list[float]:
     return [float(v) / 100 for v in values]
 
 
-def fallback_reasons(observed, least, able) -> np.ndarray:
+def _fallback_reasons(observed, least, able) -> np.ndarray:
     """(s,) why the method cannot fit a series; "" where it can."""
     reasons = np.full(len(observed), "", dtype=object)
     for i in np.flatnonzero(~able):
@@ -312,7 +316,7 @@ def fallback_reasons(observed, least, able) -> np.ndarray:
     return reasons
 
 
-def has_exploded(panel, which, mean) -> np.ndarray:
+def _has_exploded(panel, which, mean) -> np.ndarray:
     """Whether forecasts (k, h) are no numbers, or absurdly far from their series."""
     y = panel.values
     high = np.fmax.reduceat(y, panel.offsets[:-1])[which]
@@ -325,7 +329,7 @@ def has_exploded(panel, which, mean) -> np.ndarray:
     return (~np.isfinite(mean) | (far & ~constant_zero)).any(axis=1)
 
 
-def last_season_forecast(panel, m, horizon, levels) -> tuple[np.ndarray, np.ndarray]:
+def _last_season_forecast(panel, m, horizon, levels) -> tuple[np.ndarray, np.ndarray]:
     """Means (s, h) and ends (s, h, levels, 2) from the last season, or the last value.
 
     A season is repeated where a series has two of them; NaN where it has no value.

@@ -57,14 +57,14 @@ EXACT_STEPS = 15
 HARMONICS = (0, 1, 2, 3, 5, 8)
 
 
-def is_order(value, length) -> bool:
+def _is_order(value, length) -> bool:
     return len(value) == length and all(
         isinstance(v, (int, np.integer)) and 0 <= v <= 24 for v in value
     )
 
 
 Order = Annotated[
-    Any, ParameterRule("three whole numbers (p, d, q)", lambda v: is_order(v, 3))
+    Any, ParameterRule("three whole numbers (p, d, q)", lambda v: _is_order(v, 3))
 ]
 
 
@@ -189,7 +189,7 @@ def whiten_series(model, y, X) -> Whitened:
     return Whitened(float(loglik), coef, variance, e[0] - coef @ e[1:])
 
 
-def fit_exactly(y, X, orders, free) -> ARIMAFit:
+def _fit_exactly(y, X, orders, free) -> ARIMAFit:
     """Maximum likelihood from free numbers on."""
     gaps = bool(np.isnan(y).any())
     weights = difference_weights(orders)
@@ -210,13 +210,13 @@ def fit_exactly(y, X, orders, free) -> ARIMAFit:
 
     if len(free):
         free = np.clip(free, -3, 3)
-        found = bfgs(
+        optimum = bfgs(
             lambda v: (objective(v), numeric_gradient(objective, v)),
             free,
             max_iter=EXACT_STEPS,
             tol=1e-5,
         )
-        free = np.asarray(found.state.position)
+        free = np.asarray(optimum.state.position)
     best = run(free)
     ar, ma = full_polynomials(free, orders)
     count = int((~np.isnan(y)).sum()) - len(weights)
@@ -273,7 +273,7 @@ def choose_differences(y, m) -> tuple[int, int]:
     return d, D
 
 
-def conditional_fit(y, X, orders):
+def _conditional_fit(y, X, orders):
     """Free numbers and AICc by eq. (3), after least squares of the differences on X."""
     w = difference_series(y, orders)
     Z = difference_series(X, orders)
@@ -298,7 +298,7 @@ def with_constant(X, orders) -> np.ndarray:
     return np.hstack([t if orders.d + orders.D else np.ones_like(t), X])
 
 
-def choose_orders(y, X, m, d, D) -> tuple[Orders, np.ndarray]:
+def _choose_orders(y, X, m, d, D) -> tuple[Orders, np.ndarray]:
     """Stepwise search of Hyndman and Khandakar by AICc of eq. (3)."""
     constant = d + D < 2
     seasonal = m > 1
@@ -306,7 +306,7 @@ def choose_orders(y, X, m, d, D) -> tuple[Orders, np.ndarray]:
 
     def score(o):
         if o not in tried:
-            tried[o] = conditional_fit(y, with_constant(X, o), o)
+            tried[o] = _conditional_fit(y, with_constant(X, o), o)
         return tried[o][1]
 
     base = Orders(d=d, D=D, m=m, constant=constant)
@@ -365,7 +365,7 @@ def choose_harmonics(y, period) -> int:
     """The number of pairs with the least AICc of least squares on the differences."""
     n = len(y)
     best = 0
-    least = np.inf
+    least_score = np.inf
     t = np.arange(n)
     w = np.diff(y)
     known = ~np.isnan(w)
@@ -380,9 +380,9 @@ def choose_harmonics(y, period) -> int:
         count = known.sum()
         score = count * np.log(max(rest @ rest / count, 1e-300))
         score += 2 * p * count / (count - p - 1)
-        if score < least:
+        if score < least_score:
             best = k
-            least = score
+            least_score = score
     return best
 
 
@@ -480,37 +480,44 @@ class ARIMA(AbstractForecaster):
                 return fit
         except (ValueError, np.linalg.LinAlgError):
             pass
-        return fit_exactly(y, X[:, :0], Orders(d=1), np.zeros(0))
+        return _fit_exactly(y, X[:, :0], Orders(d=1), np.zeros(0))
 
     def _fit_series(self, y, X, m) -> ARIMAFit:
         m = m if m <= MAX_SEASON or self.seasonal_order is not None else 1
         if np.nanmax(y) == np.nanmin(y):  # a constant needs no model
             X = X[:, :0]
-            return fit_exactly(y, np.ones((len(y), 1)), Orders(constant=True), X[0])
+            return _fit_exactly(y, np.ones((len(y), 1)), Orders(constant=True), X[0])
         if self.order is None:
             d, D = choose_differences(y, m)
             if self.seasonal_order is not None:
                 D = self.seasonal_order[1]
-            orders, free = choose_orders(y, X, m, d, D)
+            orders, free = _choose_orders(y, X, m, d, D)
         else:
             p, d, q = self.order
             P, D, Q = self.seasonal_order or (0, 0, 0)
             constant = d + D == 0 if self.constant == "auto" else self.constant
             orders = Orders(p, d, q, P, D, Q, m, bool(constant))
-            free, _ = conditional_fit(y, with_constant(X, orders), orders)
+            free, _ = _conditional_fit(y, with_constant(X, orders), orders)
         X = with_constant(X, orders)
         if self.exact:
-            return fit_exactly(y, X, orders, free)
+            return _fit_exactly(y, X, orders, free)
         ar, ma = full_polynomials(free, orders)
         gaps = bool(np.isnan(y).any())
         weights = difference_weights(orders)
         w = y if gaps else difference_series(y, orders)
         model = arima_model(ar, ma, weights if gaps else weights[:0])
-        found = whiten_series(model, w, X if gaps else difference_series(X, orders))
+        whitened = whiten_series(model, w, X if gaps else difference_series(X, orders))
         fitted = np.full(len(y), np.nan)
-        fitted[len(y) - len(w) :] = y[len(y) - len(w) :] - found.residual
+        fitted[len(y) - len(w) :] = y[len(y) - len(w) :] - whitened.residual
         return ARIMAFit(
-            orders, ar, ma, found.coef, found.variance, found.loglik, np.nan, fitted
+            orders,
+            ar,
+            ma,
+            whitened.coef,
+            whitened.variance,
+            whitened.loglik,
+            np.nan,
+            fitted,
         )
 
     def _mean_of(self, i, horizon, X_future) -> np.ndarray:

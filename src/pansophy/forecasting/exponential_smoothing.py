@@ -174,14 +174,14 @@ class ExponentialSmoothing(AbstractForecaster):
 
     def _least_values(self, panel):
         m = self._season(panel)
-        simplest = min((form_size(f, m) for f in self._forms(m)), default=2)
+        simplest = min((_form_size(f, m) for f in self._forms(m)), default=2)
         needs_season = m > 1 and all(f.seasonal for f in self._forms(m))
         return max(simplest + 1, 2 * m if needs_season else 4)
 
     def _fit_panel(self, panel):
         m = self._season(panel)
         forms = self._forms(m)
-        allowed = allowed_forms(panel, forms, m)
+        allowed = _allowed_forms(panel, forms, m)
         if not allowed.any(axis=1).all():
             first = panel.names[int(np.argmin(allowed.any(axis=1)))]
             raise ValueError(
@@ -223,7 +223,7 @@ class ExponentialSmoothing(AbstractForecaster):
         lost = self.fits_.form[:, 0] < 0  # no form gave a finite likelihood
         self.fits_.form[lost] = (1, 0, 0, 0)
         self.fits_.weights[lost] = (0.5, 0.0, 0.0, 1.0)
-        self.fits_.initial[lost, 0] = first_known(panel)[lost]
+        self.fits_.initial[lost, 0] = _first_known(panel)[lost]
         loops.run_forms(panel.values, panel.offsets, m, self.fits_)
         self.forms_ = np.array([str(Form(*f)) for f in self.fits_.form.tolist()])
 
@@ -252,14 +252,14 @@ class ExponentialSmoothing(AbstractForecaster):
 
     def _ends(self, horizon, mean, levels):
         ends = super()._ends(horizon, mean, levels)
-        others = np.flatnonzero(self.fits_.form[:, [0, 1, 3]].max(axis=1) == 2)
-        if not len(others) or not levels:
+        simulated = np.flatnonzero(self.fits_.form[:, [0, 1, 3]].max(axis=1) == 2)
+        if not len(simulated) or not levels:
             return ends
         rng = np.random.default_rng(SEED)
         shocks = rng.standard_normal((1, N_PATHS, horizon))
         tails = np.array([(1 - q) / 2 for q in levels] + [(1 + q) / 2 for q in levels])
         width = ends[..., 1] - ends[..., 0]
-        for block in np.array_split(others, -(-len(others) // 256)):
+        for block in np.array_split(simulated, -(-len(simulated) // 256)):
             paths = np.empty((len(block), N_PATHS, horizon))
             part = loops.SmoothingFits._make(
                 [*(v[block] for v in self.fits_[:-1]), np.empty(0)]
@@ -273,8 +273,8 @@ class ExponentialSmoothing(AbstractForecaster):
                 )
             q = q.transpose(2, 3, 1, 0)
             wide = q[..., 1] - q[..., 0] > WIDEST * (width[block] + 1e-300)
-            keep = np.isfinite(q).all((1, 2, 3)) & ~wide.any((1, 2))
-            ends[block[keep]] = q[keep]
+            is_finite = np.isfinite(q).all((1, 2, 3)) & ~wide.any((1, 2))
+            ends[block[is_finite]] = q[is_finite]
         return ends
 
     def _paths(self, horizon, X_future, n_paths, rng):
@@ -295,20 +295,20 @@ class ExponentialSmoothing(AbstractForecaster):
         loops.smoothed_states(
             self.values_, offsets, self.season_, self.fits_, level, slope, season
         )
-        out = {"fitted": self._fitted(), "level": level}
+        components = {"fitted": self._fitted(), "level": level}
         if (self.fits_.form[:, 1] > 0).any():
-            out["trend"] = slope
+            components["trend"] = slope
         if (self.fits_.form[:, 3] > 0).any():
-            out["seasonal"] = season
-        return out
+            components["seasonal"] = season
+        return components
 
 
-def form_size(form, m) -> int:
+def _form_size(form, m) -> int:
     """Weights, first states and the variance."""
     return 3 + 2 * (form.trend > 0) + form.damped + m * (form.seasonal > 0)
 
 
-def first_known(panel) -> np.ndarray:
+def _first_known(panel) -> np.ndarray:
     """(s,) first known value of each series."""
     place = np.where(
         np.isnan(panel.values), len(panel.values), np.arange(len(panel.values))
@@ -316,7 +316,7 @@ def first_known(panel) -> np.ndarray:
     return panel.values[np.minimum.reduceat(place, panel.offsets[:-1])]
 
 
-def allowed_forms(panel, forms, m) -> np.ndarray:
+def _allowed_forms(panel, forms, m) -> np.ndarray:
     """(s, f) whether a series may have each form: sign, and number of values."""
     positive = positive_series(panel)
     observed = panel.observed()
@@ -328,12 +328,12 @@ def allowed_forms(panel, forms, m) -> np.ndarray:
     for k, form in enumerate(forms):
         if not form.adds:
             out[:, k] &= positive
-        out[:, k] &= observed > form_size(form, m) + 1
+        out[:, k] &= observed > _form_size(form, m) + 1
         if form.seasonal:
             out[:, k] &= observed >= 2 * m
     simplest = min(
-        range(len(forms)), key=lambda k: (not forms[k].adds, form_size(forms[k], m))
+        range(len(forms)), key=lambda k: (not forms[k].adds, _form_size(forms[k], m))
     )
-    none = ~out.any(axis=1)
-    out[none, simplest] = positive[none] | forms[simplest].adds
+    has_none = ~out.any(axis=1)
+    out[has_none, simplest] = positive[has_none] | forms[simplest].adds
     return out

@@ -129,15 +129,15 @@ class ForecastBlend(AbstractForecaster):
         -------
         forecast : PanelForecast
         """
-        found = super().predict(horizon, X_future, level)
+        forecast = super().predict(horizon, X_future, level)
         able = np.flatnonzero(self.able_)
         if not len(able):
-            return found
-        why = np.array([f.fallback_ for f in self.forecasters_], dtype=object)
-        none_answered = (why != "").all(axis=0)
-        reasons = found.reasons.copy()
-        reasons[able[none_answered]] = why[0, none_answered]
-        return found._replace(reasons=reasons)
+            return forecast
+        fallbacks = np.array([f.fallback_ for f in self.forecasters_], dtype=object)
+        none_answered = (fallbacks != "").all(axis=0)
+        reasons = forecast.reasons.copy()
+        reasons[able[none_answered]] = fallbacks[0, none_answered]
+        return forecast._replace(reasons=reasons)
 
     def _forecasts(self, horizon, X_future, levels=(0.8,)):
         percents = [100 * q for q in levels]
@@ -166,8 +166,8 @@ class ForecastBlend(AbstractForecaster):
             if count:
                 known = X_future if f._uses_known() else None
                 paths = f.simulate(horizon, count, rng, known)
-                own = f.predict(horizon, known).mean
-                out[k::K] = paths - own + mean
+                own_mean = f.predict(horizon, known).mean
+                out[k::K] = paths - own_mean + mean
         return out
 
     def _components(self):

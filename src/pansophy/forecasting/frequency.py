@@ -48,12 +48,12 @@ class Frequency(NamedTuple):
             steps = np.floor((stamps - self.anchor) / self.count)
             return steps.astype(np.int64)
         if self.unit == "second":
-            whole = np.round(stamps - self.anchor).astype(np.int64)
-            return whole // self.count
+            units = np.round(stamps - self.anchor).astype(np.int64)
+            return units // self.count
         if self.unit == "business day":
             days = np.floor(stamps / DAY).astype(np.int64) + 3  # from a Monday
             return 5 * (days // 7) + np.minimum(days % 7, 4)
-        return months_since_1970(stamps) // self.count
+        return _months_since_1970(stamps) // self.count
 
     def stamps(self, ordinals) -> np.ndarray:
         """Seconds since 1970 (or whole numbers) of grid points."""
@@ -150,7 +150,7 @@ def usual_seasons(frequency) -> tuple[float, ...]:
     return tuple(round(c, 2) for c in cycles if c >= 2)
 
 
-def months_since_1970(stamps) -> np.ndarray:
+def _months_since_1970(stamps) -> np.ndarray:
     days = np.floor(np.asarray(stamps, dtype=float) / DAY).astype(np.int64)
     return days.astype("M8[D]").astype("M8[M]").astype(np.int64)
 
@@ -189,10 +189,10 @@ def infer_frequency(stamps, *, has_dates=True) -> Frequency | None:
         step = max(step, 1)
         return Frequency("step", step, int(stamps[0]) % step)
     if np.median(differences) >= MONTHS_FROM:
-        months = month_frequency(stamps)
+        months = _month_frequency(stamps)
         if months is not None:
             return months
-    if is_business_daily(stamps):
+    if _is_business_daily(stamps):
         return Frequency("business day")
     step, _ = most_frequent(np.round(differences).astype(np.int64))
     step = max(step, 1)
@@ -200,19 +200,19 @@ def infer_frequency(stamps, *, has_dates=True) -> Frequency | None:
     return Frequency("second", step, phase)
 
 
-def month_frequency(stamps) -> Frequency | None:
+def _month_frequency(stamps) -> Frequency | None:
     """Months as a grid, if each stamp has a month of its own; else None."""
-    months = months_since_1970(stamps)
+    months = _months_since_1970(stamps)
     gaps = np.diff(months)
     if (gaps == 0).any():
         return None
     count, share = most_frequent(gaps)
-    if share < 0.5 or (count == 1 and is_fixed_length(stamps)):
+    if share < 0.5 or (count == 1 and _is_fixed_length(stamps)):
         return None
     shift, _ = most_frequent(months % count)
     days = np.floor(stamps / DAY).astype(np.int64).astype("M8[D]")
     day_of_month = (days - months.astype("M8[M]").astype("M8[D]")).astype(int) + 1
-    length = last_day_of_month(months)
+    length = _last_day_of_month(months)
     if (day_of_month == length).mean() > 0.9 and day_of_month.min() > 27:
         anchor = LAST_DAY
     else:
@@ -222,17 +222,17 @@ def month_frequency(stamps) -> Frequency | None:
     return Frequency("month", count, 100 * shift + anchor)
 
 
-def last_day_of_month(months) -> np.ndarray:
+def _last_day_of_month(months) -> np.ndarray:
     first = months.astype("M8[M]")
     return ((first + 1).astype("M8[D]") - first.astype("M8[D]")).astype(int)
 
 
-def is_fixed_length(stamps) -> bool:
+def _is_fixed_length(stamps) -> bool:
     """Whether stamps are 28 days apart, as in a calendar of 13 periods."""
     return bool(np.mean(np.diff(stamps) == 28 * DAY) > 0.9 and len(stamps) > 3)
 
 
-def is_business_daily(stamps) -> bool:
+def _is_business_daily(stamps) -> bool:
     """Whether stamps are days of which none is at a weekend."""
     differences = np.diff(stamps)
     if most_frequent(np.round(differences).astype(np.int64))[0] != DAY:

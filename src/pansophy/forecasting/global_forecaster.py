@@ -44,22 +44,22 @@ HARMONICS = 2
 
 def carried_forward(panel, m) -> np.ndarray:
     """(n,) values; where one is missing, that of a season before, or the last one."""
-    out = panel.values.copy()
+    filled = panel.values.copy()
     begins = np.repeat(panel.offsets[:-1], panel.lengths)
-    place = np.arange(len(out))
+    place = np.arange(len(filled))
     for lag in (m, 1):
-        gaps = np.flatnonzero(np.isnan(out))
+        gaps = np.flatnonzero(np.isnan(filled))
         for r in gaps:  # in order, so that what is filled is carried on
             if r - lag >= begins[r]:
-                out[r] = out[r - lag]
-    gaps = np.isnan(out)
+                filled[r] = filled[r - lag]
+    gaps = np.isnan(filled)
     if gaps.any():  # before the first value
-        later = np.where(gaps, len(out), place)
+        later = np.where(gaps, len(filled), place)
         later = np.minimum.accumulate(later[::-1])[::-1]
         ends = np.repeat(panel.offsets[1:], panel.lengths)
         known = later < ends
-        out[gaps & known] = out[later[gaps & known]]
-    return out
+        filled[gaps & known] = filled[later[gaps & known]]
+    return filled
 
 
 def step_sizes(panel) -> np.ndarray:
@@ -177,8 +177,8 @@ class GlobalForecaster(AbstractForecaster):
     def _training_origins(self, panel, h):
         """Rows t with L values before them and a known value h later; their series."""
         lengths = np.maximum(panel.lengths - self.lags_ - h, 0)
-        most = max(MAX_ROWS // max(len(panel), 1), 1)
-        kept = np.minimum(lengths, most)
+        max_rows = max(MAX_ROWS // max(len(panel), 1), 1)
+        kept = np.minimum(lengths, max_rows)
         origin = ragged_range(panel.offsets[:-1] + self.lags_ + lengths - kept, kept)
         series = np.repeat(np.arange(len(panel)), kept)
         y = panel.values
@@ -225,31 +225,33 @@ class GlobalForecaster(AbstractForecaster):
         flat_origin = np.arange(s) * tail.shape[1]
         H = len(self.regressors_)
         moves = self.step_sizes_ > 0
-        for done in range(horizon):
-            h = done % H + 1
-            at = width + done - h  # the column of the origin
+        for step in range(horizon):
+            h = step % H + 1
+            origin = width + step - h  # the column of the origin
             model = self.regressors_[h - 1]
             if model is None:
-                tail[:, width + done] = tail[:, at]
+                tail[:, width + step] = tail[:, origin]
                 continue
-            size = self._window_sizes(tail.ravel(), flat_origin + at, self.step_sizes_)
+            size = self._window_sizes(
+                tail.ravel(), flat_origin + origin, self.step_sizes_
+            )
             X = self._features(
                 tail.ravel(),
-                flat_origin + at,
-                np.full(s, at),
+                flat_origin + origin,
+                np.full(s, origin),
                 size,
                 self.start_ + lengths - width,
                 h,
-                None if X_future is None else X_future[:, done],
+                None if X_future is None else X_future[:, step],
             )
             change = np.asarray(model.predict(X)) * np.where(moves, size, 0.0)
-            tail[:, width + done] = tail[:, at] + change
+            tail[:, width + step] = tail[:, origin] + change
         return tail[:, width:]
 
     def _shock_weights(self, horizon):
         variance = np.maximum.accumulate(self.deviations_**2)
-        one = variance[0] if variance[0] > 0 else 1.0
-        added = np.diff(variance, prepend=0.0) / one
+        unit_variance = variance[0] if variance[0] > 0 else 1.0
+        added = np.diff(variance, prepend=0.0) / unit_variance
         rounds = -(-horizon // len(added))
         psi = np.sqrt(np.tile(added, rounds)[:horizon])
         ends = self.offsets_[1:] - 1

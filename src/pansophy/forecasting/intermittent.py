@@ -102,7 +102,7 @@ class Croston(SmoothedDemand):
 
     def _fit_panel(self, panel):
         self.interval_ = self._smooth(
-            _intermittent.croston_of_all, panel, *croston_options(self, False)
+            _intermittent.croston_of_all, panel, *_croston_options(self, False)
         )
 
 
@@ -137,11 +137,11 @@ class SBA(SmoothedDemand):
 
     def _fit_panel(self, panel):
         self.interval_ = self._smooth(
-            _intermittent.croston_of_all, panel, *croston_options(self, True)
+            _intermittent.croston_of_all, panel, *_croston_options(self, True)
         )
 
 
-def croston_options(model, corrected) -> tuple[np.ndarray, float]:
+def _croston_options(model, corrected) -> tuple[np.ndarray, float]:
     """Weights of sizes and intervals, and the factor of eq. (2)."""
     beta = model.alpha if model.beta is None else model.beta
     return np.array([model.alpha, beta], float), 1 - beta / 2 if corrected else 1.0

@@ -62,73 +62,75 @@ class PanelFindings(NamedTuple):
 
     def sentences(self) -> list[str]:
         """The findings in words."""
-        out = []
+        texts = []
         if self.gaps:
-            more = self.gaps > self.rows
-            out.append(
+            is_sparse = self.gaps > self.rows
+            texts.append(
                 f"{counted_noun(self.gaps, 'grid point')} in {self.series_with_gaps} "
                 f"of {self.series} series {'has' if self.gaps == 1 else 'have'} no row "
                 f"and stay{'s' if self.gaps == 1 else ''} missing"
-                f"{': more than there are rows; do they mix frequencies?' * more}"
-                f"{'' if more else '.'}"
+                f"{': more than there are rows; do they mix frequencies?' * is_sparse}"
+                f"{'' if is_sparse else '.'}"
             )
         if self.missing_values:
             verb = "has" if self.missing_values == 1 else "have"
-            out.append(
+            texts.append(
                 f"{counted_noun(self.missing_values, 'row')} {verb} no value of the "
                 "target."
             )
         if self.merged:
             verb = "was" if self.merged == 1 else "were"
-            out.append(
+            texts.append(
                 f"{counted_noun(self.merged, 'row')} {verb} merged into another of the "
                 "same stamp."
             )
         if self.off_grid:
             listed = ", ".join(self.off_grid_examples)
-            out.append(
+            texts.append(
                 f"{counted_noun(self.off_grid, 'stamp')} between grid points "
                 f"{'was' if self.off_grid == 1 else 'were'} moved to the point before, "
                 f"such as {listed}."
             )
         if self.future_rows:
-            out.append(
+            texts.append(
                 "The known columns of the future come from "
                 f"{counted_noun(self.future_rows, 'row')} after the last value."
             )
         if self.cut_rows:
-            out.append(
+            texts.append(
                 f"{counted_noun(self.cut_rows, 'row')} after the last value of the "
                 f"series {'is' if self.cut_rows == 1 else 'are'} not used, having no "
                 "value."
             )
         if self.uneven_ends:
-            out.append(
+            texts.append(
                 f"{self.uneven_ends} of {self.series} series end before the others: "
                 "each is forecast from its own end."
             )
         if self.short:
-            out.append(f"Fewer than 5 values in {self.short} of {self.series} series.")
+            texts.append(
+                f"Fewer than 5 values in {self.short} of {self.series} series."
+            )
         if self.other_frequency:
-            out.append(
+            texts.append(
                 f"{len(self.other_frequency)} of {self.series} series had another "
                 "frequency and were put on the grid of the others, such as "
                 f"{self.other_frequency[0]}."
             )
         if self.free_days:
-            out.append(
+            texts.append(
                 "Stamps fall on different days of the month; forecasts bear the first."
             )
         if self.known_filled:
-            out.append(
+            texts.append(
                 "Known columns of the point before stand in for "
                 f"{counted_noun(self.known_filled, 'grid point')} without a row."
             )
         if self.number_form:
-            out.append(f"The target is read from text as {self.number_form}.")
+            texts.append(f"The target is read from text as {self.number_form}.")
         if self.reading:
-            out.append(READINGS[self.reading])
-        return out
+            texts.append(READINGS[self.reading])
+        return texts
 
 
 STEPS = Frequency()
@@ -346,10 +348,10 @@ class Panel:
         ahead = self.known.lengths - self.lengths
         if (ahead < horizon).any():
             first = int(np.argmax(ahead < horizon))
-            where = f" in series {self.names[first]}" if len(self) > 1 else ""
+            location = f" in series {self.names[first]}" if len(self) > 1 else ""
             raise ValueError(
                 f"known columns must reach {counted_noun(horizon, 'step')} beyond the "
-                f"last value, but reach {ahead[first]}{where}: add rows without the "
+                f"last value, but reach {ahead[first]}{location}: add rows without the "
                 "target that give them."
             )
         rows = self.known.offsets[:-1, None] + self.lengths[:, None]
@@ -392,7 +394,7 @@ class Panel:
             known = self.known
             names = self.known_names
             if new.known is not None:
-                known = joined_known(self, new, begins)
+                known = _joined_known(self, new, begins)
         return Panel(
             Ragged.from_list(parts), self.start, self.frequency, self.keys, known, names
         )
@@ -409,7 +411,7 @@ def stamps_as_dates(frequency, ordinals) -> np.ndarray:
     return stamps.astype("M8[s]") if frequency.has_dates else stamps
 
 
-def joined_known(panel, new, begins) -> Ragged:
+def _joined_known(panel, new, begins) -> Ragged:
     """Known covariates of a panel and of later rows, the later ones where they are."""
     parts = []
     for i in range(len(panel)):
@@ -462,7 +464,7 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
 
     `stamps` (n,) and `codes` (n,), the series of each row. ValueError if many differ.
     """
-    found: dict[tuple, list[int]] = {}
+    guess_members: dict[tuple, list[int]] = {}
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     guesses = {}
@@ -471,12 +473,12 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
         guess = infer_frequency(stamps[rows], has_dates=has_dates)
         if guess is not None:
             guesses[i] = guess
-            found.setdefault((guess.unit, guess.count), []).append(i)
-    if not found:
-        together = infer_frequency(stamps, has_dates=has_dates)
+            guess_members.setdefault((guess.unit, guess.count), []).append(i)
+    if not guess_members:
+        guess_of_all = infer_frequency(stamps, has_dates=has_dates)
         default = Frequency("second", 86400) if has_dates else Frequency()
-        return together or default, ()
-    ranked = sorted(found.items(), key=lambda pair: -len(pair[1]))
+        return guess_of_all or default, ()
+    ranked = sorted(guess_members.items(), key=lambda pair: -len(pair[1]))
     trusted = [pair for pair in ranked if len(pair[1]) > 0.1 * len(guesses)]
     kinds = {
         "step" if unit == "step" else (unit, count) for (unit, count), _ in trusted
@@ -489,7 +491,7 @@ def common_frequency(stamps, codes, names, has_dates) -> tuple[Frequency, tuple]
         for i in pair[1]
     )
     if kinds == business:
-        return guesses[found["second", 86400][0]], odd
+        return guesses[guess_members["second", 86400][0]], odd
     if len(kinds) > 1:
         listed = "; ".join(
             f"{len(members)} {guesses[members[0]].name} (such as {names[members[0]]})"

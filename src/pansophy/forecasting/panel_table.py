@@ -60,17 +60,17 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     """See `Panel.from_table`."""
     table = read_table(source)
     series, known = list(series), list(known)
-    check_table_columns(table, [time, target, *series, *known])
+    _check_table_columns(table, [time, target, *series, *known])
     if table.num_rows == 0:
         raise TableError("The table has no rows.")
     if merge not in (None, "sum", "mean"):
         raise ValueError(f"merge must be 'sum', 'mean' or None, got {merge!r}.")
     counts_steps = isinstance(frequency, Frequency) and not frequency.has_dates
-    stamps, has_dates, reading = stamp_column(table[time], time, counts_steps)
-    refuse_missing_stamps(stamps, time)
-    y, number_form = target_column(table[target], target)
-    X = np.column_stack([numbers_of_column(table[c], c)[0] for c in known] or [[]])
-    codes, keys = series_codes(table, series)
+    stamps, has_dates, reading = _stamp_column(table[time], time, counts_steps)
+    _refuse_missing_stamps(stamps, time)
+    y, number_form = _target_column(table[target], target)
+    X = np.column_stack([_numbers_of_column(table[c], c)[0] for c in known] or [[]])
+    codes, keys = _series_codes(table, series)
     names = np.array(["/".join(map(str, k)) for k in zip(*keys.values())])
     odd = ()
     grid = frequency
@@ -78,20 +78,21 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
         grid, odd = common_frequency(stamps, codes, names, has_dates)
     if not isinstance(grid, Frequency):
         raise ValueError("frequency must be a Frequency or None.")
-    off = grid.off_grid(stamps)
-    if frequency is None and off.mean() > MOST_OFF_GRID:
+    is_off_grid = grid.off_grid(stamps)
+    if frequency is None and is_off_grid.mean() > MOST_OFF_GRID:
         raise TableError(
-            f"{off.sum():,} of {len(off):,} stamps in {time!r} do not fit one grid "
-            f"({grid.name} is the nearest): sum the rows up by day, week or month, or "
-            "write fiscal months as 2024-01."
+            f"{is_off_grid.sum():,} of {len(is_off_grid):,} stamps in {time!r} do not "
+            f"fit one grid ({grid.name} is the nearest): sum the rows up by day, week "
+            "or month, or write fiscal months as 2024-01."
         )
     ordinals = grid.ordinals(stamps)
-    found = PanelFindings(
+    findings = PanelFindings(
         rows=len(y),
         series=len(names),
-        off_grid=int(off.sum()),
+        off_grid=int(is_off_grid.sum()),
         off_grid_examples=tuple(
-            stamp_text(s, has_dates) for s in stamps[np.flatnonzero(off)[:EXAMPLES]]
+            stamp_text(s, has_dates)
+            for s in stamps[np.flatnonzero(is_off_grid)[:EXAMPLES]]
         ),
         reading=reading,
         number_form=number_form,
@@ -102,12 +103,12 @@ def read_panel(cls, source, time, target, series, known, frequency, merge) -> Pa
     rows = GridRows(
         codes[order], ordinals[order], y[order], X[order] if known else None
     )
-    rows, merged = rows.merged(merge, names, grid, time, bool(off.any()))
-    found = found._replace(merged=merged)
-    return rows.panel(cls, names, keys, grid, tuple(known), found)
+    rows, merged = rows.merged(merge, names, grid, time, bool(is_off_grid.any()))
+    findings = findings._replace(merged=merged)
+    return rows.panel(cls, names, keys, grid, tuple(known), findings)
 
 
-def check_table_columns(table, names):
+def _check_table_columns(table, names):
     for name in names:
         if name not in table.column_names:
             raise TableError(
@@ -118,7 +119,7 @@ def check_table_columns(table, names):
         raise ValueError("time, target, series and known must be different columns.")
 
 
-def stamp_column(
+def _stamp_column(
     column, name, counts_steps=False
 ) -> tuple[np.ndarray, bool, StampReading]:
     """Stamps of rows, whether they are dates, and how they were read."""
@@ -129,7 +130,7 @@ def stamp_column(
             raise TableError(
                 f"Column {name!r} must hold dates or whole numbers, not fractions."
             )
-        days, reading = calendar_numbers(values)
+        days, reading = _calendar_numbers(values)
         if days is not None and not counts_steps:
             return days, True, reading
         return values, False, ""
@@ -142,7 +143,7 @@ def stamp_column(
             if np.all(known % DAY == 0):
                 return seconds, True, "local"
             seconds = column_as_floats(column, name)
-            days = local_days(seconds)
+            days = _local_days(seconds)
             if days is not None:
                 return days, True, "local"
             return seconds, True, "UTC"
@@ -152,31 +153,33 @@ def stamp_column(
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     written = texts.to_pylist()
-    found, reading = calendar_stamps(written)
-    if found is not None:
-        return found, True, reading
-    zoned, reading = zoned_stamps(written)
+    stamps, reading = calendar_stamps(written)
+    if stamps is not None:
+        return stamps, True, reading
+    zoned, reading = _zoned_stamps(written)
     if zoned is not None:
         return zoned, True, reading
-    given = texts.drop_null()
-    form = find_date(given.combine_chunks()) if len(given) else None
+    known_texts = texts.drop_null()
+    form = find_date(known_texts.combine_chunks()) if len(known_texts) else None
     if form is None or not is_date_form(form.form):
         raise TableError(
             f"Column {name!r} must hold dates, such as 2024-03-15, 2024-W11, 2024-03 "
-            f"or 2024Q1, or whole numbers{not_a_date(given.to_pylist())}."
+            f"or 2024Q1, or whole numbers{_not_a_date(known_texts.to_pylist())}."
         )
     return column_as_floats(texts, name, form.form), True, ""
 
 
-def not_a_date(texts) -> str:
+def _not_a_date(texts) -> str:
     """The first of some texts that is no date, where the first of all is one."""
     if not texts:
         return "; it is empty"
     for text in texts:
-        one = pa.array([text])
-        alone = find_date(one)
+        single = pa.array([text])
+        form_alone = find_date(single)
         is_calendar = calendar_stamps([text])[0] is not None
-        if not is_calendar and (alone is None or not is_date_form(alone.form)):
+        if not is_calendar and (
+            form_alone is None or not is_date_form(form_alone.form)
+        ):
             return f", but has {text!r}"
     return ", all of them written alike"
 
@@ -195,7 +198,7 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
         match = pattern.fullmatch(text)
         if match is None:
             return None, ""
-        year, part = calendar_parts(match, pattern)
+        year, part = _calendar_parts(match, pattern)
         if pattern is WEEK:
             days_named = days_named or bool(match[3])
             try:
@@ -216,7 +219,7 @@ def calendar_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     return out, "weeks"
 
 
-def calendar_parts(match, pattern) -> tuple[int, int]:
+def _calendar_parts(match, pattern) -> tuple[int, int]:
     """The year, and the number of its week, quarter or month; 0 for no month."""
     if pattern not in YEAR_LAST:
         return int(match[1]), int(match[2])
@@ -229,7 +232,7 @@ def calendar_parts(match, pattern) -> tuple[int, int]:
     return int(match[2]), int(match[1])
 
 
-def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
+def _calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of whole numbers that are all days or months, as 20240315 or 202403."""
     known = values[np.isfinite(values)]
     if not len(known):
@@ -261,7 +264,7 @@ def calendar_numbers(values) -> tuple[np.ndarray | None, StampReading]:
     return out, reading
 
 
-def local_days(seconds) -> np.ndarray | None:
+def _local_days(seconds) -> np.ndarray | None:
     """The local days that stamps in UTC begin; None if they are no such days.
 
     Midnights of one place come at one hour of UTC, or at two an hour apart where the
@@ -279,7 +282,7 @@ def local_days(seconds) -> np.ndarray | None:
     return np.round(seconds / DAY) * DAY
 
 
-def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
+def _zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     """Seconds of texts such as 2024-03-31T00:00:00+02:00; None if one is not.
 
     Days are those of the local clock, whatever the offset; all else is UTC.
@@ -310,7 +313,7 @@ def zoned_stamps(texts) -> tuple[np.ndarray | None, StampReading]:
     return local - offsets, "UTC"
 
 
-def refuse_missing_stamps(stamps, name):
+def _refuse_missing_stamps(stamps, name):
     gone = np.flatnonzero(~np.isfinite(stamps))
     if len(gone):
         listed = ", ".join(str(i + 1) for i in gone[:EXAMPLES])
@@ -321,7 +324,7 @@ def refuse_missing_stamps(stamps, name):
         )
 
 
-def target_column(column, name) -> tuple[np.ndarray, str]:
+def _target_column(column, name) -> tuple[np.ndarray, str]:
     """The values to forecast, and how they are written."""
     column = without_dictionary(column)
     kind = column.type
@@ -332,10 +335,10 @@ def target_column(column, name) -> tuple[np.ndarray, str]:
         or pa.types.is_null(kind)
     ):
         raise TableError(f"Column {name!r} must hold numbers, not {kind}.")
-    return numbers_of_column(column, name)
+    return _numbers_of_column(column, name)
 
 
-def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
+def _numbers_of_column(column, name) -> tuple[np.ndarray, str]:
     """A column as floats, and how its numbers are written, "" if as numbers are.
 
     Of texts the form is found as `compare` finds it: 1.234,5 or $1,234, with at most a
@@ -346,15 +349,15 @@ def numbers_of_column(column, name) -> tuple[np.ndarray, str]:
         return column_as_floats(column, name), ""
     texts = pc.utf8_trim_whitespace(column.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
-    given = texts.drop_null()
-    form = find_number(given.combine_chunks()) if len(given) else None
+    known_texts = texts.drop_null()
+    form = find_number(known_texts.combine_chunks()) if len(known_texts) else None
     if form is None:
         return column_as_floats(texts, name), ""
     values = column_as_floats(texts, name, form.form, form.missing)
     return values, "" if form.why == "numbers" else form.why
 
 
-def series_codes(table, series) -> tuple[np.ndarray, dict]:
+def _series_codes(table, series) -> tuple[np.ndarray, dict]:
     """The series of each row, in order of appearance, and the keys of the series."""
     if not series:
         return np.zeros(table.num_rows, np.int64), {"series": np.zeros(1, np.int64)}
@@ -399,40 +402,40 @@ class GridRows:
         self, merge, names, grid, time, off_grid=False
     ) -> tuple["GridRows", int]:
         """Rows with one row a grid point, and how many were merged."""
-        same = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
-        if not same.any():
+        is_repeated = (np.diff(self.codes) == 0) & (np.diff(self.ordinals) == 0)
+        if not is_repeated.any():
             return self, 0
         if merge is None:
-            places = np.flatnonzero(same)[:EXAMPLES]
+            places = np.flatnonzero(is_repeated)[:EXAMPLES]
             listed = "; ".join(
                 stamp_text(stamp, grid.has_dates)
                 + (f" of {names[self.codes[i]]}" if len(names) > 1 else "")
                 for i, stamp in zip(places, grid.stamps(self.ordinals[places]))
             )
-            one = bool(same.sum() == 1)
+            is_one = bool(is_repeated.sum() == 1)
             if off_grid:
-                shared = (
-                    f"fall{'s' * one} on the same point of the grid ({grid.name}) as"
-                )
+                verb = f"fall{'s' * is_one}"
+                shared = f"{verb} on the same point of the grid ({grid.name}) as"
             else:
-                shared = f"share{'s' * one} {'its' if one else 'their'} {time!r} with"
+                verb = f"share{'s' * is_one} {'its' if is_one else 'their'}"
+                shared = f"{verb} {time!r} with"
             raise TableError(
-                f"{counted_noun(same.sum(), 'row')} {shared} another row of the same "
-                f"series: {listed}. Name the columns that tell the series apart, or "
-                "merge them with merge='sum' or merge='mean' (--merge)."
+                f"{counted_noun(is_repeated.sum(), 'row')} {shared} another row of the "
+                f"same series: {listed}. Name the columns that tell the series apart, "
+                "or merge them with merge='sum' or merge='mean' (--merge)."
             )
-        group = np.r_[0, np.cumsum(~same)]
-        begins = np.r_[0, np.flatnonzero(~same) + 1]
-        given = np.bincount(group, ~np.isnan(self.y))
+        group = np.r_[0, np.cumsum(~is_repeated)]
+        begins = np.r_[0, np.flatnonzero(~is_repeated) + 1]
+        n_known = np.bincount(group, ~np.isnan(self.y))
         total = np.bincount(group, np.nan_to_num(self.y))
-        y = np.where(given > 0, total, np.nan)
+        y = np.where(n_known > 0, total, np.nan)
         if merge == "mean":
-            y = y / np.maximum(given, 1)
+            y = y / np.maximum(n_known, 1)
         X = None if self.X is None else self.X[begins]
         rows = GridRows(self.codes[begins], self.ordinals[begins], y, X)
         return rows, len(self.y) - len(y)
 
-    def panel(self, cls, names, keys, grid, known_names, found) -> Panel:
+    def panel(self, cls, names, keys, grid, known_names, findings) -> Panel:
         """The rows on their grid."""
         S = len(names)
         first = np.searchsorted(self.codes, np.arange(S))
@@ -457,14 +460,14 @@ class GridRows:
         if self.X is not None:
             X = np.full((offsets[-1], self.X.shape[1]), np.nan)
             X[place] = self.X
-            refuse_missing_known(X, has_row, known_names)
+            _refuse_missing_known(X, has_row, known_names)
             known = Ragged(X, offsets)
-            found = found._replace(known_filled=int((~has_row).sum()))
+            findings = findings._replace(known_filled=int((~has_row).sum()))
         inside = np.zeros(offsets[-1], dtype=bool)
         inside[rows] = True
         gaps = np.bincount(np.repeat(np.arange(S), spans), inside & ~has_row, S)
         ends = start + lengths
-        found = found._replace(
+        findings = findings._replace(
             gaps=int(gaps.sum()),
             series_with_gaps=int((gaps > 0).sum()),
             missing_values=int((np.isnan(values) & inside & has_row).sum()),
@@ -475,8 +478,8 @@ class GridRows:
         )
         series = Ragged(values[rows], np.r_[0, np.cumsum(lengths)])
         if known is not None and np.isnan(known.values).any():
-            known = Ragged(forward_filled(known), offsets)
-        return cls(series, start, grid, keys, known, known_names, found)
+            known = Ragged(_forward_filled(known), offsets)
+        return cls(series, start, grid, keys, known, known_names, findings)
 
 
 def last_value_lengths(values, offsets) -> np.ndarray:
@@ -487,7 +490,7 @@ def last_value_lengths(values, offsets) -> np.ndarray:
     return np.where(last >= 0, last - offsets[:-1] + 1, lengths)
 
 
-def refuse_missing_known(X, has_row, names):
+def _refuse_missing_known(X, has_row, names):
     gone = np.isnan(X) & has_row[:, None]
     if gone.any():
         column = int(np.argmax(gone.any(axis=0)))
@@ -497,10 +500,10 @@ def refuse_missing_known(X, has_row, names):
         )
 
 
-def forward_filled(known) -> np.ndarray:
+def _forward_filled(known) -> np.ndarray:
     """Covariates with the value before where a grid point has no row."""
     X = known.values.copy()
     begins = np.repeat(known.offsets[:-1], known.lengths)
-    given = ~np.isnan(X[:, 0])
-    place = np.maximum.accumulate(np.where(given, np.arange(len(X)), -1))
+    is_known = ~np.isnan(X[:, 0])
+    place = np.maximum.accumulate(np.where(is_known, np.arange(len(X)), -1))
     return X[np.maximum(place, begins)]

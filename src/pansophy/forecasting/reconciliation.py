@@ -85,7 +85,7 @@ def aggregate_panel(panel, columns=None) -> Hierarchy:
     for k, c in enumerate(columns):
         keys[c].extend(texts[k])
     series += list(panel.series)
-    whole = Panel(
+    base_panel = Panel(
         Ragged.from_list(series),
         np.r_[np.array(starts, np.int64), panel.start],
         panel.frequency,
@@ -93,7 +93,9 @@ def aggregate_panel(panel, columns=None) -> Hierarchy:
         findings=panel.findings,
     )
     levels += [len(columns)] * len(panel)
-    return Hierarchy(whole, np.vstack([*sums, np.eye(len(panel))]), np.array(levels))
+    return Hierarchy(
+        base_panel, np.vstack([*sums, np.eye(len(panel))]), np.array(levels)
+    )
 
 
 def summed_series(panel, members) -> tuple[int, np.ndarray]:
@@ -123,9 +125,9 @@ def shrunk_error_covariance(errors) -> np.ndarray:
     z = errors / scale
     R = z.T @ z / n
     spread = (z**2).T @ z**2 / n - R**2  # variance of the products
-    off = ~np.eye(s, dtype=bool)
-    total = (R[off] ** 2).sum()
-    share = spread[off].sum() / n / total if total > 0 else 1.0
+    off_diagonal = ~np.eye(s, dtype=bool)
+    total = (R[off_diagonal] ** 2).sum()
+    share = spread[off_diagonal].sum() / n / total if total > 0 else 1.0
     share = float(np.clip(share, LEAST_SHRUNK, 1.0))
     R = (1 - share) * R
     np.fill_diagonal(R, 1.0)

@@ -89,7 +89,7 @@ def seasonal_adjustment(panel, m, *, kind="auto", test=True) -> SeasonalAdjustme
     if kind == "multiplicative" and not positive.all():
         raise ValueError("a multiplicative season needs values above 0.")
     indices = np.empty((len(panel), m))
-    found = np.zeros(len(panel), dtype=bool)
+    has_season = np.zeros(len(panel), dtype=bool)
     _seasonality.seasonal_indices_of_all(
         panel.values,
         panel.offsets,
@@ -97,9 +97,9 @@ def seasonal_adjustment(panel, m, *, kind="auto", test=True) -> SeasonalAdjustme
         CRITICAL if test else -1.0,
         multiplicative.astype(np.int64),
         indices,
-        found,
+        has_season,
     )
-    return SeasonalAdjustment(indices, multiplicative, found)
+    return SeasonalAdjustment(indices, multiplicative, has_season)
 
 
 def season_of(panel, season_length=None) -> int:

@@ -300,8 +300,8 @@ class MSTL(AbstractForecaster):
 
     def _ends(self, horizon, mean, levels):
         percents = [100 * q for q in levels]
-        found = self.forecaster_.predict(horizon, level=percents)
-        ends = [found.intervals[round(q, 6)] for q in percents]
+        forecast = self.forecaster_.predict(horizon, level=percents)
+        ends = [forecast.intervals[round(q, 6)] for q in percents]
         shift = self._season_ahead(horizon)[:, :, None, None]
         return np.stack(ends, axis=2) + shift
 
@@ -312,5 +312,5 @@ class MSTL(AbstractForecaster):
     def _components(self):
         rest = self.forecaster_.components()
         fitted = rest["fitted"].values + self.season_sum_ if "fitted" in rest else None
-        out = {"seasonal": self.season_sum_, "adjusted": self.adjusted_}
-        return out if fitted is None else {"fitted": fitted, **out}
+        components = {"seasonal": self.season_sum_, "adjusted": self.adjusted_}
+        return components if fitted is None else {"fitted": fitted, **components}

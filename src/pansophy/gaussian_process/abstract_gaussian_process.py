@@ -49,7 +49,7 @@ SolverParameter = Annotated[
 ]
 
 
-def column_count(X):
+def _column_count(X):
     """Columns of a table, None for objects."""
     return int(X.shape[1]) if X.ndim == 2 else None
 
@@ -76,18 +76,18 @@ class FittedProcess(NamedTuple):
 def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProcess:
     """Search the parameters and condition on the data."""
     solver = choice.solver
-    family = kernel_family(kernel, column_count(data.X))
+    family = kernel_family(kernel, _column_count(data.X))
     rows = solver.training_rows(sample_count(data.X), rng)
     chosen = data if rows is None else data.take(rows)
     result = search_parameters(family, solver, chosen, options, rng)
-    ours = family.at(result.theta)
+    own_kernel = family.at(result.theta)
     data = data._replace(likelihood=result.likelihood)
-    posterior = solver.condition(ours, data, rng, result.solver_params)
+    posterior = solver.condition(own_kernel, data, rng, result.solver_params)
     value = result.value
     if value is None:
         chosen = chosen._replace(likelihood=result.likelihood)
         value = solver.evidence(
-            ours, chosen, result.solver_params, gradient=False
+            own_kernel, chosen, result.solver_params, gradient=False
         ).value
     return FittedProcess(
         family.public(result.theta),
@@ -103,7 +103,7 @@ def fit_process(kernel, choice: SolverChoice, data, options, rng) -> FittedProce
 
 def evidence_at(kernel, likelihood, solver_params, solver, data, theta, gradient):
     """log p(y) and its gradient in theta, the other parameters as they were found."""
-    family = kernel_family(kernel, column_count(data.X))
+    family = kernel_family(kernel, _column_count(data.X))
     vector = HyperparameterVector(family, likelihood, solver_params)
     x = vector.start
     p = len(family.theta)
@@ -170,4 +170,4 @@ class AbstractGaussianProcess(Estimator):
             warn_interrupted(type(self).__name__)
 
     def _family(self, kernel, X) -> KernelFamily:
-        return kernel_family(kernel, column_count(X))
+        return kernel_family(kernel, _column_count(X))

@@ -188,10 +188,10 @@ def propose_point(levels, U, values, rng):
     True
     """
     with threads.single_blas():  # matrices of a few dozen rows
-        return most_promising_point(levels, U, np.asarray(values, dtype=float), rng)
+        return _most_promising_point(levels, U, np.asarray(values, dtype=float), rng)
 
 
-def most_promising_point(levels, U, values, rng):
+def _most_promising_point(levels, U, values, rng):
     """`propose_point`, whatever the number of threads."""
     d = len(levels)
     if not np.isfinite(values).any():
@@ -214,7 +214,7 @@ def most_promising_point(levels, U, values, rng):
     points = cell_middles(levels, points)
     gain = improvement(points)
     for sd in NEAR:
-        more = cell_middles(levels, near(points[np.argmax(gain)], sd))
-        points = np.vstack([points, more])
-        gain = np.append(gain, improvement(more))
+        extra_points = cell_middles(levels, near(points[np.argmax(gain)], sd))
+        points = np.vstack([points, extra_points])
+        gain = np.append(gain, improvement(extra_points))
     return points[np.argmax(gain)]

@@ -103,7 +103,7 @@ class ChainTerm(NamedTuple):
         return self._replace(variance_slope=slopes[0], scale_slope=slopes[1])
 
 
-def single_scale(kernel):
+def _single_scale(kernel):
     scale = np.atleast_1d(kernel.length_scale)
     return float(scale[0]) if len(scale) == 1 else None
 
@@ -117,7 +117,7 @@ def chain_terms(kernel) -> list[ChainTerm] | None:
         return [ChainTerm(kind, value, np.ones(p), scale_slope=np.zeros(p))]
     if isinstance(kernel, (Matern, Laplacian)):
         nu = kernel.nu if isinstance(kernel, Matern) else 0.5
-        scale = single_scale(kernel)
+        scale = _single_scale(kernel)
         if nu not in MATERN_SYSTEMS or scale is None:
             return None
         return [ChainTerm("matern", 1.0, np.zeros(p), nu, scale, np.ones(p))]
@@ -128,10 +128,11 @@ def chain_terms(kernel) -> list[ChainTerm] | None:
         if inner is None or isinstance(kernel, Columns):
             return inner
         kept = list(kernel._kept)
-        take = lambda slope: np.asarray(slope)[kept]
+        take_kept = lambda slope: np.asarray(slope)[kept]
         return [
             t._replace(
-                variance_slope=take(t.variance_slope), scale_slope=take(t.scale_slope)
+                variance_slope=take_kept(t.variance_slope),
+                scale_slope=take_kept(t.scale_slope),
             )
             for t in inner
         ]
@@ -148,31 +149,31 @@ def chain_terms(kernel) -> list[ChainTerm] | None:
     products = []
     for a in left:
         for b in right:
-            term = multiply_terms(a, b)
+            term = _multiply_terms(a, b)
             if term is None:
                 return None
             products.append(term)
     return products
 
 
-def multiply_terms(a: ChainTerm, b: ChainTerm):
+def _multiply_terms(a: ChainTerm, b: ChainTerm):
     """The product of two summands; None unless one of them is a constant.
 
     White noise times a Matern kernel is white noise, of its variance at distance 0.
     """
     if "constant" in (a.kind, b.kind):
-        other = b if a.kind == "constant" else a
+        kept_term = b if a.kind == "constant" else a
     elif "white" in (a.kind, b.kind):
-        other = a if a.kind == "white" else b
+        kept_term = a if a.kind == "white" else b
     else:
         return None
-    return other._replace(
+    return kept_term._replace(
         variance=a.variance * b.variance,
         variance_slope=a.variance_slope + b.variance_slope,
     )
 
 
-def require_chain_terms(kernel) -> list[ChainTerm]:
+def _require_chain_terms(kernel) -> list[ChainTerm]:
     terms = chain_terms(kernel)
     if terms is None:
         raise ParameterError(
@@ -215,7 +216,7 @@ class ChainParts(NamedTuple):
     model: LinearGaussianModel
 
 
-def chain_model(terms, x, noise) -> ChainParts:
+def _chain_model(terms, x, noise) -> ChainParts:
     """Eq. (1) for sorted x and noise variances of the rows."""
     n = len(x)
     moving = [t for t in terms if t.kind != "white"]
@@ -226,10 +227,10 @@ def chain_model(terms, x, noise) -> ChainParts:
     P, H = np.zeros((k, k)), np.zeros((1, k))
     gaps = np.diff(x, prepend=x[0])
     slices, units = [], []
-    at = 0
+    start = 0
     for term in moving:
-        cut = slice(at, at + term.size)
-        at += term.size
+        cut = slice(start, start + term.size)
+        start += term.size
         H[0, cut.start] = 1.0
         slices.append(cut)
         if term.kind == "constant":
@@ -249,11 +250,11 @@ def chain_model(terms, x, noise) -> ChainParts:
     return ChainParts(moving, slices, units, model)
 
 
-def white_variance(terms) -> float:
+def _white_variance(terms) -> float:
     return sum(t.variance for t in terms if t.kind == "white")
 
 
-def jitter_of_equal_rows(terms, x, noise) -> float:
+def _jitter_of_equal_rows(terms, x, noise) -> float:
     """Jitter that equal rows without noise need so that a likelihood exists."""
     if noise.min() > 0 or np.diff(x).min(initial=np.inf) > 0:
         return 0.0
@@ -262,12 +263,12 @@ def jitter_of_equal_rows(terms, x, noise) -> float:
 
 def markov_chain_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """log p(y) by the Kalman filter, and eqs. (4) and (5)."""
-    terms = require_chain_terms(kernel)
+    terms = _require_chain_terms(kernel)
     order = np.argsort(data.X[:, 0], kind="stable")
     x = data.X[order, 0]
-    noise = data.noise[order] + white_variance(terms)
-    noise = noise + jitter_of_equal_rows(terms, x, noise)
-    parts = chain_model(terms, x, noise)
+    noise = data.noise[order] + _white_variance(terms)
+    noise = noise + _jitter_of_equal_rows(terms, x, noise)
+    parts = _chain_model(terms, x, noise)
     ends = np.array([len(x)])
     value = 0.0
     slope = np.zeros(len(kernel.theta))
@@ -275,11 +276,11 @@ def markov_chain_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
         run = run_filter(parts.model, y[:, None], ends, steady=False)
         value += run.loglik
         if gradient:
-            slope += chain_gradient(parts, terms, run)
+            slope += _chain_gradient(parts, terms, run)
     return MarginalLikelihood(value, slope if gradient else None)
 
 
-def chain_gradient(parts: ChainParts, terms, run) -> np.ndarray:
+def _chain_gradient(parts: ChainParts, terms, run) -> np.ndarray:
     """Eqs. (4) and (5), and the derivative in white noise, for one output."""
     back = run_smoother(run, keep=True)
     model = parts.model
@@ -332,8 +333,8 @@ class ChainPosterior(NamedTuple):
         places = np.argsort(order, kind="stable")[n:]  # of the new rows
         Y = np.vstack([self.Y, np.full((len(new), self.Y.shape[1]), np.nan)])[order]
         noise = np.concatenate([self.noise, np.zeros(len(new))])[order]
-        terms = require_chain_terms(self.kernel)
-        return chain_model(terms, x[order], noise), Y, places, white_variance(terms)
+        terms = _require_chain_terms(self.kernel)
+        return _chain_model(terms, x[order], noise), Y, places, _white_variance(terms)
 
     def mean(self, X):
         return self.moments(X)[0]
@@ -396,9 +397,9 @@ class ChainPosterior(NamedTuple):
 
 def chain_posterior(kernel, data) -> ChainPosterior:
     """Condition on the data: sort the rows."""
-    terms = require_chain_terms(kernel)
+    terms = _require_chain_terms(kernel)
     order = np.argsort(data.X[:, 0], kind="stable")
     x = data.X[order, 0]
-    noise = data.noise[order] + white_variance(terms)
-    jitter = jitter_of_equal_rows(terms, x, noise)
+    noise = data.noise[order] + _white_variance(terms)
+    jitter = _jitter_of_equal_rows(terms, x, noise)
     return ChainPosterior(kernel, x, data.Y[order], noise + jitter, jitter)

@@ -62,8 +62,8 @@ class GPData(NamedTuple):
         """Some rows, by a slice or their numbers."""
         if is_foreign(self.X):
             xp = namespace(self.X)
-            at = xp.asarray(rows, device=device(self.X))
-            pick = lambda values: xp.take(values, at, axis=0)
+            indices = xp.asarray(rows, device=device(self.X))
+            pick = lambda values: xp.take(values, indices, axis=0)
         else:
             pick = lambda values: values[rows]
         return self._replace(X=pick(self.X), Y=pick(self.Y), noise=pick(self.noise))
@@ -100,7 +100,7 @@ def jittered_cholesky(kernel, X, noise, *, max_grade=GRADES) -> CovarianceFactor
         if grade >= 0:
             jitter = level * 10.0**grade
             C = add_to_diagonal(C, jitter)
-        L = cholesky_in_place(C)
+        L = _cholesky_in_place(C)
         if L is not None:
             return CovarianceFactor(L, jitter)
     raise NotPositiveDefiniteError(
@@ -121,7 +121,7 @@ def add_to_diagonal(C, values):
     return C + values * xp.eye(C.shape[0], dtype=C.dtype, device=device(C))
 
 
-def cholesky_in_place(C):
+def _cholesky_in_place(C):
     """The lower factor of C, which may be overwritten; None if there is none."""
     if not is_foreign(C):
         # the transposed view is in column order: LAPACK works in place
@@ -147,13 +147,13 @@ def exact_evidence(
     """Eqs. (1) and (2)."""
     L, _ = jittered_cholesky(kernel, data.X, data.noise, max_grade=max_grade)
     A = solve_factored(L, data.Y)
-    value = gaussian_log_evidence(L, A, data.Y)
+    value = _gaussian_log_evidence(L, A, data.Y)
     if not gradient:
         return MarginalLikelihood(value, None)
     t = int(data.Y.shape[1])
     # the lower half stands for both: 1/2 of the sum is it, with half the diagonal
     if is_foreign(L):
-        W = lower_evidence_weights(A, inverse_from_cholesky(L), t)
+        W = _lower_evidence_weights(A, inverse_from_cholesky(L), t)
     else:
         inverse, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
         W = blas.dsyrk(1.0, A, beta=-t, c=inverse, lower=1, overwrite_c=1)
@@ -161,7 +161,7 @@ def exact_evidence(
     return MarginalLikelihood(value, kernel.contract(data.X, None, W))
 
 
-def lower_evidence_weights(A, inverse, t):
+def _lower_evidence_weights(A, inverse, t):
     """The lower half of A A^T - t C^-1, half its diagonal, for tensors."""
     xp = namespace(A)
     if is_torch(A):
@@ -171,7 +171,7 @@ def lower_evidence_weights(A, inverse, t):
     return add_to_diagonal(W, -0.5 * xp.linalg.diagonal(W))
 
 
-def gaussian_log_evidence(L, A, Y) -> float:
+def _gaussian_log_evidence(L, A, Y) -> float:
     """Eq. (1)."""
     n, t = (int(size) for size in Y.shape)
     xp = namespace(L)

@@ -67,7 +67,7 @@ class ClassProblem(NamedTuple):
     n_latent: int
 
 
-def problem_data(X, labels, n_latent) -> GPData:
+def _problem_data(X, labels, n_latent) -> GPData:
     """Two classes, or several by softmax, as data of a process."""
     name = "categorical" if n_latent > 1 else "bernoulli"
     likelihood = get_likelihood(name)
@@ -160,8 +160,8 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         options = self._search_options()
         rngs = spawn_rngs(make_rng(self.random_state), len(problems))
         family = self._family(kernel, X)
-        whole = problem_data(X, codes.astype(float), problems[0].n_latent)
-        choice = choose_solver(self.solver, family.at(family.theta), whole)
+        all_rows = _problem_data(X, codes.astype(float), problems[0].n_latent)
+        choice = choose_solver(self.solver, family.at(family.theta), all_rows)
         if choice.solver.name == "laplace" and not isinstance(
             self.solver, LaplaceSolver
         ):
@@ -174,7 +174,7 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         self._processes = []
         with limit_threads(self.n_jobs):
             for (rows, labels, n_latent), rng in zip(problems, rngs, strict=True):
-                data = problem_data(X if rows is None else X[rows], labels, n_latent)
+                data = _problem_data(X if rows is None else X[rows], labels, n_latent)
                 result = fit_process(kernel, choice, data, options, rng)
                 self._processes.append(
                     ClassProcess(
@@ -220,8 +220,8 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
         results = [process.kernel for process in self._processes]
         if len(results) == 1:
             return results[0]
-        ours = isinstance(results[0], AbstractKernel)
-        return tuple(results) if ours else CompoundKernel(results)
+        is_own = isinstance(results[0], AbstractKernel)
+        return tuple(results) if is_own else CompoundKernel(results)
 
     def log_marginal_likelihood(
         self, theta=None, eval_gradient=False, clone_kernel=True
@@ -247,18 +247,20 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
-        several = len(self._processes)
-        if several > 1 and eval_gradient:
+        n_processes = len(self._processes)
+        if n_processes > 1 and eval_gradient:
             raise ValueError("Gradient can only be evaluated for two classes.")
         theta = np.asarray(theta, float)
         p = len(self._processes[0].kernel.theta)
-        thetas = theta.reshape(-1, p) if p and len(theta) != p else [theta] * several
+        thetas = (
+            theta.reshape(-1, p) if p and len(theta) != p else [theta] * n_processes
+        )
         results = []
         for i, (process, theta_of_process) in enumerate(
             zip(self._processes, thetas, strict=True)
         ):
             X = self._rows_of(process)
-            data = problem_data(X, process.y, process.n_latent)
+            data = _problem_data(X, process.y, process.n_latent)
             if not clone_kernel:
                 changed = self._family(process.kernel, X).public(theta_of_process)
                 self._processes[i] = process._replace(kernel=changed)
@@ -345,8 +347,8 @@ class GaussianProcessClassifier(Classifier, AbstractGaussianProcess):
             return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
         X = self._check_new_rows(X)
         if self.n_classes_ == 2:
-            above = self._processes[0].posterior.mean(X).reshape(len(X)) > 0
-            return self.classes_[above.astype(int)]
+            is_positive = self._processes[0].posterior.mean(X).reshape(len(X)) > 0
+            return self.classes_[is_positive.astype(int)]
         return self.classes_[np.argmax(self._votes(X), axis=1)]
 
     def _votes(self, X):

@@ -105,7 +105,7 @@ def draw_normal_samples(mean, cov, rng, count):
     return mean[:, None] + L @ z, jitter
 
 
-def data_scaled_kernel(X, Y=None) -> AbstractKernel:
+def _data_scaled_kernel(X, Y=None) -> AbstractKernel:
     """kernel="auto": a Matern kernel of the scales of X and y, and noise."""
     power = 1.0 if Y is None else float(np.mean(to_numpy(Y) ** 2))
     power = power if power > 0 else 1.0
@@ -120,7 +120,7 @@ class LeaveOneOut(NamedTuple):
     log_density: np.ndarray  # of the y that was left out
 
 
-def contradicts_itself(kernel, data) -> bool:
+def _contradicts_itself(kernel, data) -> bool:
     """Whether equal rows have values that noise as small as assumed cannot explain.
 
     The likelihood is rounding error then, whatever the parameters of the kernel.
@@ -137,7 +137,7 @@ def contradicts_itself(kernel, data) -> bool:
     return bool(np.any(spread > CONTRADICTION * np.maximum(noise, 1e-12 * scale)))
 
 
-def warn_contradiction(name):
+def _warn_contradiction(name):
     warnings.warn(
         "equal rows of X have different y, which a process without noise cannot "
         f"explain: {name} did not search the parameters of its kernel. Raise alpha, "
@@ -241,8 +241,8 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         choice = choose_solver(self.solver, family.at(family.theta), data)
         rng = make_rng(self.random_state)
         options = self._search_options()
-        if options.optimizer is not None and contradicts_itself(family.ours, data):
-            warn_contradiction(type(self).__name__)
+        if options.optimizer is not None and _contradicts_itself(family.ours, data):
+            _warn_contradiction(type(self).__name__)
             options = options._replace(optimizer=None)
         result = fit_process(kernel, choice, data, options, rng)
         self._solver = choice.solver
@@ -287,7 +287,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         if self.kernel is None:
             return Constant(1.0) * RBF(1.0)
         if isinstance(self.kernel, str):
-            return data_scaled_kernel(X, Y)
+            return _data_scaled_kernel(X, Y)
         return self.kernel
 
     def _scaled_data(self, X, y) -> GPData:
@@ -443,17 +443,17 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
             location, scale = (asarray(v, like=X) for v in (location, scale))
         xp = namespace(X) if is_foreign(X) else np
         if not (return_std or return_cov):
-            return squeezed(mean * scale + location)
+            return _squeezed(mean * scale + location)
         white = 0.0 if noise else self._white_variances(posterior.kernel, X)
         white = white * getattr(posterior, "inflation", 1.0)
         if return_std:
             mean, variance = posterior.moments(X)
-            mean = squeezed(mean * scale + location)
+            mean = _squeezed(mean * scale + location)
             variance = xp.maximum(variance - white, xp.zeros_like(variance))
-            return mean, squeezed(xp.sqrt(variance)[:, None] * scale)
-        mean = squeezed(mean * scale + location)
+            return mean, _squeezed(xp.sqrt(variance)[:, None] * scale)
+        mean = _squeezed(mean * scale + location)
         cov = add_to_diagonal(posterior.covariance(X), -white)
-        return mean, squeezed(cov[:, :, None] * scale**2)
+        return mean, _squeezed(cov[:, :, None] * scale**2)
 
     def _predict_other(self, posterior, X, return_std, return_cov, noise):
         """Predictions of y through a likelihood that is not Normal."""
@@ -492,7 +492,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         posterior = self._posterior_at(X)
         mean = posterior.mean(X)
         variance = posterior.variance(X)
-        return (squeezed(mean) if mean.ndim == 2 else mean), variance
+        return (_squeezed(mean) if mean.ndim == 2 else mean), variance
 
     def _posterior_at(self, X):
         """The posterior; the prior before `fit`."""
@@ -534,10 +534,10 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         family = self._family(kernel, X)
         A = self.alpha_ if self.alpha_.ndim == 2 else self.alpha_[:, None]
         part = ExactPosterior(family.at(family.theta), self.X_train_, A, self.L_)
-        mean = squeezed(part.mean(X) * self._y_train_std)
+        mean = _squeezed(part.mean(X) * self._y_train_std)
         if not return_std:
             return mean
-        return mean, squeezed(np.sqrt(part.variance(X))[:, None] * self._y_train_std)
+        return mean, _squeezed(np.sqrt(part.variance(X))[:, None] * self._y_train_std)
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Functions drawn from the process, at the rows of X; the prior before fit.
@@ -588,7 +588,7 @@ class GaussianProcessRegressor(Regressor, AbstractGaussianProcess):
         density = -0.5 * ((Y - mean) / std) ** 2 - np.log(std * scale)
         density -= 0.5 * np.log(2 * np.pi)
         parts = (mean * scale + self._y_train_mean, std * scale, density)
-        return LeaveOneOut(*(squeezed(part) for part in parts))
+        return LeaveOneOut(*(_squeezed(part) for part in parts))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -616,6 +616,6 @@ class PriorProcess(NamedTuple):
         return self.kernel(X)
 
 
-def squeezed(values):
+def _squeezed(values):
     """Without the axis of outputs if there is one only."""
     return values[..., 0] if values.shape[-1] == 1 else values

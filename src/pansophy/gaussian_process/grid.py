@@ -67,56 +67,56 @@ class SeparableKernel(NamedTuple):
     noise: list  # of (kernel, places): White and its constants
 
 
-def separable_kernel(kernel, d) -> SeparableKernel | None:
+def _separable_kernel(kernel, d) -> SeparableKernel | None:
     """A kernel of d columns as a product over groups of them, or None."""
-    summands = list(split_kernel(kernel, Sum, np.arange(len(kernel.theta))))
-    noise = [part for part in summands if is_white(part[0])]
-    smooth = [part for part in summands if not is_white(part[0])]
+    summands = list(_split_kernel(kernel, Sum, np.arange(len(kernel.theta))))
+    noise = [part for part in summands if _is_white(part[0])]
+    smooth = [part for part in summands if not _is_white(part[0])]
     if len(smooth) != 1 or any(part.has_white_noise for part, _ in smooth):
         return None
-    product, where = smooth[0]
+    product, smooth_columns = smooth[0]
     factors: list[GridFactor] = []
-    for part, places in split_kernel(product, Product, where):
-        result = factors_of(part, places, d)
+    for part, places in _split_kernel(product, Product, smooth_columns):
+        result = _factors_of(part, places, d)
         if result is None:
             return None
         factors += result
     return SeparableKernel(factors, noise)
 
 
-def split_kernel(kernel, kind, places):
+def _split_kernel(kernel, kind, places):
     """(part, places in theta) of a nested Sum or Product."""
     if not isinstance(kernel, kind):
         yield kernel, places
         return
     cut = len(kernel.left.theta)
-    yield from split_kernel(kernel.left, kind, places[:cut])
-    yield from split_kernel(kernel.right, kind, places[cut:])
+    yield from _split_kernel(kernel.left, kind, places[:cut])
+    yield from _split_kernel(kernel.right, kind, places[cut:])
 
 
-def is_white(kernel) -> bool:
+def _is_white(kernel) -> bool:
     """White noise, or that times constants."""
     if isinstance(kernel, Product):
         parts = [kernel.left, kernel.right]
-        return any(map(is_white, parts)) and all(
-            is_white(k) or is_constant(k) for k in parts
+        return any(map(_is_white, parts)) and all(
+            _is_white(k) or _is_constant(k) for k in parts
         )
     if isinstance(kernel, Fixed):
-        return is_white(kernel.kernel)
+        return _is_white(kernel.kernel)
     return isinstance(kernel, White)
 
 
-def is_constant(kernel) -> bool:
+def _is_constant(kernel) -> bool:
     if isinstance(kernel, Fixed):
-        return is_constant(kernel.kernel)
+        return _is_constant(kernel.kernel)
     if isinstance(kernel, (Sum, Product)):
-        return is_constant(kernel.left) and is_constant(kernel.right)
+        return _is_constant(kernel.left) and _is_constant(kernel.right)
     return isinstance(kernel, Constant)
 
 
-def factors_of(part, places, d) -> list[GridFactor] | None:
+def _factors_of(part, places, d) -> list[GridFactor] | None:
     """The factors of a kernel that is not a product itself."""
-    if is_constant(part):
+    if _is_constant(part):
         return [GridFactor(None, part, places)]
     if isinstance(part, Columns):
         return [GridFactor(part.columns, part.kernel, places)]
@@ -130,15 +130,21 @@ def factors_of(part, places, d) -> list[GridFactor] | None:
     inner = part.kernel if isinstance(part, Fixed) else part
     if d > 1 and isinstance(inner, RBF):
         scales = np.broadcast_to(inner.length_scale, d)
-        several = isinstance(inner.length_scale, tuple)
+        has_own_scales = isinstance(inner.length_scale, tuple)
         kept = list(part._kept) if isinstance(part, Fixed) else list(range(len(places)))
         factors = []
         for j in range(d):
-            at = j if several else 0
-            one = RBF(float(scales[j]))
-            here = places[kept.index(at)] if at in kept else None
-            own = places[:0] if here is None else np.array([here])
-            factors.append(GridFactor((j,), one.fixed() if here is None else one, own))
+            scale_index = j if has_own_scales else 0
+            factor_kernel = RBF(float(scales[j]))
+            place = places[kept.index(scale_index)] if scale_index in kept else None
+            own_places = places[:0] if place is None else np.array([place])
+            factors.append(
+                GridFactor(
+                    (j,),
+                    factor_kernel.fixed() if place is None else factor_kernel,
+                    own_places,
+                )
+            )
         return factors
     return [GridFactor(tuple(range(d)), part, places)]
 
@@ -159,9 +165,9 @@ def find_grid(X, groups) -> Grid | None:
     """The grid that the rows fill, each axis one group of columns, or None."""
     points, index = [], []
     for columns in groups:
-        values, at = np.unique(X[:, list(columns)], axis=0, return_inverse=True)
+        values, axis_index = np.unique(X[:, list(columns)], axis=0, return_inverse=True)
         points.append(values)
-        index.append(at.ravel())
+        index.append(axis_index.ravel())
     shape = tuple(len(p) for p in points)
     if np.prod(shape, dtype=float) != len(X):
         return None
@@ -171,7 +177,7 @@ def find_grid(X, groups) -> Grid | None:
     return Grid(list(groups), points, places)
 
 
-def separable_column_groups(factors, d) -> list[tuple] | None:
+def _separable_column_groups(factors, d) -> list[tuple] | None:
     """Axes: groups of columns that no two factors share but as a whole."""
     groups: list[set] = []
     for factor in factors:
@@ -241,10 +247,10 @@ def grid_structure(kernel, X):
     if np.ndim(X) != 2:
         return None, "objects have no grid"
     d = X.shape[1]
-    separable = separable_kernel(kernel, d)
+    separable = _separable_kernel(kernel, d)
     if separable is None:
         return None, "the kernel is not a product of kernels of single columns"
-    groups = separable_column_groups(separable.factors, d)
+    groups = _separable_column_groups(separable.factors, d)
     if groups is None:
         return None, "the kernel does not see every column"
     grid = find_grid(X, groups)
@@ -253,15 +259,15 @@ def grid_structure(kernel, X):
     return (separable, grid), ""
 
 
-def grid_system(kernel, data) -> GridSystem:
+def _grid_system(kernel, data) -> GridSystem:
     """Eigenvectors of every axis, eq. (1)."""
-    result, why = grid_structure(kernel, data.X)
+    result, reason = grid_structure(kernel, data.X)
     if result is None:
-        raise ParameterError(f"solver='grid' cannot be used: {why}.")
+        raise ParameterError(f"solver='grid' cannot be used: {reason}.")
     if np.ptp(data.noise) > 0:
         raise ParameterError("solver='grid' needs the same alpha for all rows.")
     separable, grid = result
-    one = np.zeros((1, 1))
+    unit_row = np.zeros((1, 1))
     axes = []
     for j, columns in enumerate(grid.columns):
         own_factors = [f for f in separable.factors if belongs(f, columns, j)]
@@ -275,7 +281,7 @@ def grid_system(kernel, data) -> GridSystem:
         axes.append(
             GridAxis(axis_kernel, places, grid.points[j], K, U, np.maximum(values, 0.0))
         )
-    white = sum(float(k.diag(one)[0]) for k, _ in separable.noise)
+    white = sum(float(k.diag(unit_row)[0]) for k, _ in separable.noise)
     noise = float(data.noise[0]) + white
     products = reduce(np.multiply.outer, [axis.values for axis in axes])
     level = len(data.X) * EPS * float(products.mean())
@@ -300,7 +306,7 @@ def placed(factor, columns):
 
 def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     """Eqs. (2) and (3)."""
-    system = grid_system(kernel, data)
+    system = _grid_system(kernel, data)
     n, t = data.Y.shape
     T = system.fold(data.Y)
     A = system.solve(T)
@@ -314,9 +320,9 @@ def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
     for j, axis in enumerate(system.axes):
         if not len(axis.places):
             continue
-        other = system.along_axes(matrices, A, skip=j)
+        other_axes = system.along_axes(matrices, A, skip=j)
         flat = lambda S, j=j: np.moveaxis(S, j, 0).reshape(S.shape[j], -1)
-        W = flat(A) @ flat(other).T
+        W = flat(A) @ flat(other_axes).T
         share = inverse
         for i, neighbour in enumerate(system.axes):
             if i != j:
@@ -325,8 +331,8 @@ def grid_evidence(kernel, data, *, gradient=True) -> MarginalLikelihood:
                 share = share * neighbour.values.reshape(shape)
         c = np.moveaxis(share, j, 0).reshape(len(axis.points), -1).sum(axis=1)
         W = 0.5 * (W - t * (axis.U * c) @ axis.U.T)
-        own = axis.kernel.contract(axis.points, None, 0.5 * (W + W.T))
-        np.add.at(slope, axis.places, own)
+        own_slope = axis.kernel.contract(axis.points, None, 0.5 * (W + W.T))
+        np.add.at(slope, axis.places, own_slope)
     by_noise = 0.5 * (float(np.sum(A * A)) - t * float(np.sum(inverse)))
     row = np.zeros((1, 1))
     for part, places in system.separable.noise:
@@ -360,19 +366,19 @@ class KroneckerPosterior(NamedTuple):
 
         n = len(self.X)
         noise = np.full(n, self.noise)
-        return grid_system(self.kernel, GPData(self.X, self.A, noise))
+        return _grid_system(self.kernel, GPData(self.X, self.A, noise))
 
     def variance(self, X):
         system = self.system()
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut in block_slices(len(X), max(1, BLOCK // system.values.size)):
             parts = [p**2 for p in self.projections(system, X[cut])]
             inverse = 1.0 / system.values
             total = np.tensordot(parts[0], inverse, axes=(1, 0))
             for p in parts[1:]:
                 total = np.einsum("ma,ma...->m...", p, total)
-            out[cut] -= total
-        return np.maximum(out, 0.0)
+            variances[cut] -= total
+        return np.maximum(variances, 0.0)
 
     def moments(self, X):
         return self.mean(X), self.variance(X)
@@ -389,6 +395,6 @@ class KroneckerPosterior(NamedTuple):
 
 def grid_posterior(kernel, data) -> KroneckerPosterior:
     """Condition on values on a grid."""
-    system = grid_system(kernel, data)
+    system = _grid_system(kernel, data)
     A = system.unfold(system.solve(system.fold(data.Y)))
     return KroneckerPosterior(kernel, data.X, A, float(data.noise[0]), system.jitter)

@@ -95,7 +95,7 @@ class InducingSystem(NamedTuple):
     jitter: float
 
 
-def inducing_system(kernel, data, Z) -> InducingSystem:
+def _inducing_system(kernel, data, Z) -> InducingSystem:
     X, Y, noise = data.X, data.Y, data.noise
     white, smooth = white_and_smooth_variances(kernel, X)
     D = noise + white
@@ -110,21 +110,21 @@ def inducing_system(kernel, data, Z) -> InducingSystem:
     B = np.eye(m)
     right = np.zeros((m, Y.shape[1]))
     for cut in block_slices(len(X), ROWS):
-        A = scaled_projection(kernel, Z, L, X[cut], D[cut])
+        A = _scaled_projection(kernel, Z, L, X[cut], D[cut])
         B += A @ A.T
         right += A @ (Y[cut] / np.sqrt(D[cut])[:, None])
     T, _ = cholesky(B)
     return InducingSystem(L, T, solve_triangular(T, right), B, D, smooth, jitter)
 
 
-def scaled_projection(kernel, Z, L, X, D):
+def _scaled_projection(kernel, Z, L, X, D):
     """A of eq. (1) for some rows, (m, b)."""
     return solve_triangular(L, kernel(Z, X)) / np.sqrt(D)
 
 
 def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
     """Eqs. (2) to (5); the gradient in Z is flat."""
-    system = inducing_system(kernel, data, Z)
+    system = _inducing_system(kernel, data, Z)
     L, T, c, B, D, smooth, _ = system
     X, Y = data.X, data.Y
     m = len(Z)
@@ -138,16 +138,16 @@ def inducing_evidence(kernel, data, Z, *, gradient=True) -> MarginalLikelihood:
     b = solve_triangular(T, c, transposed=True)
     eye = np.eye(m)
     inverse = solve_triangular(T, solve_triangular(T, eye), transposed=True)
-    keep = eye - inverse
+    complement = eye - inverse
     slope = np.zeros(len(kernel.theta))
     by_Z = np.zeros_like(Z)
     by_D = np.empty(len(D))
     for cut in block_slices(len(X), ROWS):
         x, d = X[cut], D[cut]
-        A = scaled_projection(kernel, Z, L, x, d)
+        A = _scaled_projection(kernel, Z, L, x, d)
         root = np.sqrt(d)
         a = (Y[cut] / root[:, None] - A.T @ b) / root[:, None]
-        W = b @ a.T + t * (keep @ A) / root
+        W = b @ a.T + t * (complement @ A) / root
         W = solve_triangular(L, W, transposed=True)
         slope += kernel.contract(Z, x, W)
         by_Z += kernel.contract_inputs(Z, x, W)
@@ -178,12 +178,12 @@ class InducingPosterior(NamedTuple):
         return self.kernel.matmul(X, self.Z, self.weights)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut in block_slices(len(X), ROWS):
             V = solve_triangular(self.L, self.kernel(self.Z, X[cut]))
             U = solve_triangular(self.T, V)
-            out[cut] += np.einsum("ij,ij->j", U, U) - np.einsum("ij,ij->j", V, V)
-        return np.maximum(out, 0.0)
+            variances[cut] += np.einsum("ij,ij->j", U, U) - np.einsum("ij,ij->j", V, V)
+        return np.maximum(variances, 0.0)
 
     def moments(self, X):
         return self.mean(X), self.variance(X)
@@ -196,7 +196,7 @@ class InducingPosterior(NamedTuple):
 
 def inducing_posterior(kernel, data, Z) -> InducingPosterior:
     """Condition on the data through the inducing inputs Z."""
-    system = inducing_system(kernel, data, Z)
+    system = _inducing_system(kernel, data, Z)
     b = solve_triangular(system.T, system.c, transposed=True)
     weights = solve_triangular(system.L, b, transposed=True)
     return InducingPosterior(

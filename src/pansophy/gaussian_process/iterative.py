@@ -79,14 +79,14 @@ def kernel_system(kernel, data, rank) -> KernelSystem:
     """C and its preconditioner, a pivoted Cholesky factor of k without white noise."""
     X, noise = data.X, data.noise
     diagonal = np.asarray(kernel.diag(X), float)
-    one = lambda i: row_slice(X, slice(i, i + 1))
+    row_at = lambda i: row_slice(X, slice(i, i + 1))
     # what white noise adds to a row with itself belongs to D, not to the factor
     white = np.zeros(len(X))
     if kernel.has_white_noise:
         white = np.maximum(white_difference(kernel, X), 0.0)
     smooth = diagonal - white
     thin = pivoted_cholesky(
-        smooth, lambda i: kernel(one(i), X)[0], min(rank, len(X)), tol=1e-8
+        smooth, lambda i: kernel(row_at(i), X)[0], min(rank, len(X)), tol=1e-8
     )
     rest = np.maximum(smooth - np.sum(thin.L**2, axis=1), 0.0)
     level = 10 * len(X) * EPS * float(diagonal.mean())

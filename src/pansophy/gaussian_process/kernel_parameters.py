@@ -70,15 +70,15 @@ class KernelFamily:
 def kernel_family(kernel, n_features) -> KernelFamily:
     """The family of a kernel of ours, of scikit-learn's, or of a function."""
     if not is_sklearn_kernel(kernel):
-        ours = get_kernel(kernel, n_features=n_features)
-        return KernelFamily(ours, ours)
+        own_kernel = get_kernel(kernel, n_features=n_features)
+        return KernelFamily(own_kernel, own_kernel)
     kernel = clone(kernel)
     theta = np.array(kernel.theta, float)
     bounds = np.array(kernel.bounds, float).reshape(len(theta), 2)
-    ours = from_sklearn(kernel, n_features=n_features, wrap_unknown=True)
-    if isinstance(ours, SklearnKernel):
-        return KernelFamily(kernel, ours, bounds=bounds)
-    start = ours.theta
+    own_kernel = from_sklearn(kernel, n_features=n_features, wrap_unknown=True)
+    if isinstance(own_kernel, SklearnKernel):
+        return KernelFamily(kernel, own_kernel, bounds=bounds)
+    start = own_kernel.theta
     columns = [
         from_sklearn(kernel.clone_with_theta(t), n_features=n_features).theta - start
         for t in theta + np.eye(len(theta))
@@ -86,4 +86,4 @@ def kernel_family(kernel, n_features) -> KernelFamily:
     A = np.zeros((len(start), len(theta)))
     if columns:
         A = np.round(np.stack(columns, axis=1))  # whole powers
-    return KernelFamily(kernel, ours, A, start - A @ theta, bounds)
+    return KernelFamily(kernel, own_kernel, A, start - A @ theta, bounds)

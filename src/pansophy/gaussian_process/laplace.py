@@ -62,7 +62,7 @@ HALVINGS = 30
 NODES = np.arange(-160, 161) * 0.25  # of the trapezoidal rule
 
 
-def newton_factor(K, root):
+def _newton_factor(K, root):
     """L of eq. (3)."""
     B = root[:, None] * K * root[None, :]
     B.flat[:: len(B) + 1] += 1.0
@@ -72,7 +72,7 @@ def newton_factor(K, root):
     return L
 
 
-def scaled_inverse(L, root):
+def _scaled_inverse(L, root):
     """W^1/2 B^-1 W^1/2 of eq. (3), (n, n)."""
     inverse, _ = lapack.dpotri(L, lower=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
@@ -94,7 +94,7 @@ class PositiveCurvature(NamedTuple):
         return float(np.sum(np.log(np.diagonal(self.L))))
 
     def matrix(self):
-        return scaled_inverse(self.L, self.root)
+        return _scaled_inverse(self.L, self.root)
 
     def posterior_variances(self, K):
         """Diagonal of S = K - K R K."""
@@ -130,9 +130,9 @@ class SoftmaxCurvature(NamedTuple):
     half_log_det: float
 
     def apply(self, v):
-        own = np.stack([E @ v[:, c] for c, E in enumerate(self.E)], axis=1)
-        shared = solve_cholesky(self.M, own.sum(axis=1))
-        return own - np.stack([E @ shared for E in self.E], axis=1)
+        own_part = np.stack([E @ v[:, c] for c, E in enumerate(self.E)], axis=1)
+        shared = solve_cholesky(self.M, own_part.sum(axis=1))
+        return own_part - np.stack([E @ shared for E in self.E], axis=1)
 
     def class_matrix(self, c):
         """R_cc, (n, n)."""
@@ -147,19 +147,19 @@ class SoftmaxCurvature(NamedTuple):
         for c in range(k):
             for d in range(c + 1):
                 out[:, c, d] = out[:, d, c] = np.einsum("ij,ij->j", V[c], V[d])
-            own = np.einsum("ij,ij->i", K @ self.E[c], K)
-            out[:, c, c] += np.diagonal(K) - own
+            own_variance = np.einsum("ij,ij->i", K @ self.E[c], K)
+            out[:, c, c] += np.diagonal(K) - own_variance
         return out
 
 
-def curvature_system(likelihood, K, y, f, *, positive=False):
+def _curvature_system(likelihood, K, y, f, *, positive=False):
     """W and R of eq. (1) at f; None where I + K W is singular or of negative sign."""
     if f.ndim == 2:
         P = softmax(f)
         roots = np.sqrt(P)
-        factors = [newton_factor(K, root) for root in roots.T]
+        factors = [_newton_factor(K, root) for root in roots.T]
         pairs = zip(factors, roots.T, strict=True)
-        E = np.stack([scaled_inverse(L, root) for L, root in pairs])
+        E = np.stack([_scaled_inverse(L, root) for L, root in pairs])
         M, _ = cholesky(E.sum(axis=0))
         half = sum(float(np.sum(np.log(np.diagonal(L)))) for L in factors)
         half += float(np.sum(np.log(np.diagonal(M))))
@@ -169,7 +169,7 @@ def curvature_system(likelihood, K, y, f, *, positive=False):
         W = np.maximum(W, 0.0)
     if np.all(W >= 0):
         root = np.sqrt(W)
-        return PositiveCurvature(root, newton_factor(K, root))
+        return PositiveCurvature(root, _newton_factor(K, root))
     lu = scipy.linalg.lu_factor(
         np.eye(len(K)) + K * W[None, :], overwrite_a=True, check_finite=False
     )
@@ -181,7 +181,7 @@ def curvature_system(likelihood, K, y, f, *, positive=False):
     return IndefiniteCurvature(W, lu, 0.5 * float(np.sum(np.log(np.abs(diagonal)))))
 
 
-def curvature_times(likelihood, system, y, f):
+def _curvature_times(likelihood, system, y, f):
     """W f."""
     if f.ndim == 2:
         P = system.P
@@ -201,18 +201,18 @@ class LaplaceState(NamedTuple):
     value: float  # eq. (2)
 
 
-def log_latent_posterior(likelihood, y, a, f) -> float:
+def _log_latent_posterior(likelihood, y, a, f) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         value = float(np.sum(likelihood.log_prob(y, f))) - 0.5 * float(np.sum(a * f))
     return value if np.isfinite(value) else -np.inf
 
 
-def mode_newton_direction(likelihood, K, y, a, f, *, positive):
+def _mode_newton_direction(likelihood, K, y, a, f, *, positive):
     """a of eq. (1) less the present one; None if there is none."""
-    system = curvature_system(likelihood, K, y, f, positive=positive)
+    system = _curvature_system(likelihood, K, y, f, positive=positive)
     if system is None:
         return None
-    b = curvature_times(likelihood, system, y, f) + likelihood.gradient(y, f)
+    b = _curvature_times(likelihood, system, y, f) + likelihood.gradient(y, f)
     return b - system.apply(K @ b) - a
 
 
@@ -226,11 +226,11 @@ def find_mode(K, y, likelihood, *, f=None, n_latent=1, max_iter=100) -> LaplaceS
         # K^-1 f is not at hand: the gradient at f is close to it near a mode
         a = likelihood.gradient(y, f)
     f = K @ a
-    objective = log_latent_posterior(likelihood, y, a, f)
+    objective = _log_latent_posterior(likelihood, y, a, f)
     for _ in range(max_iter):
         moved = None
         for positive in (False, True):
-            step = mode_newton_direction(likelihood, K, y, a, f, positive=positive)
+            step = _mode_newton_direction(likelihood, K, y, a, f, positive=positive)
             if step is None:
                 continue
             moved = take_step(likelihood, K, y, a, f, step, objective)
@@ -243,7 +243,7 @@ def find_mode(K, y, likelihood, *, f=None, n_latent=1, max_iter=100) -> LaplaceS
         if change <= TOL * (1 + np.abs(f).max()):
             break
     g = likelihood.gradient(y, f)
-    system = curvature_system(likelihood, K, y, f)
+    system = _curvature_system(likelihood, K, y, f)
     if system is None:
         raise NotPositiveDefiniteError("the latent values have no mode.")
     return LaplaceState(f, a, g, system, objective - system.half_log_det)
@@ -261,22 +261,22 @@ def take_step(likelihood, K, y, a, f, step, before) -> NewtonStep | None:
     size = 1.0
     for _ in range(HALVINGS):
         a_new, f_new = a + size * step, f + size * moved
-        objective = log_latent_posterior(likelihood, y, a_new, f_new)
+        objective = _log_latent_posterior(likelihood, y, a_new, f_new)
         if objective >= before - ROUNDING * abs(before):
             return NewtonStep(a_new, f_new, objective)
         size *= 0.5
     return None
 
 
-def laplace_gradient(kernel, X, K, y, likelihood, state):
+def _laplace_gradient(kernel, X, K, y, likelihood, state):
     """Eqs. (6) and (7)."""
     g, system = state.g, state.system
     if g.ndim == 2:
         S = system.posterior_blocks(K)
         P = system.P
         SP = np.einsum("ncd,nd->nc", S, P)
-        own = np.einsum("ncc->nc", S)
-        inner = own - np.sum(P * own, axis=1, keepdims=True)
+        own_variance = np.einsum("ncc->nc", S)
+        inner = own_variance - np.sum(P * own_variance, axis=1, keepdims=True)
         inner = inner - 2 * (SP - np.sum(P * SP, axis=1, keepdims=True))
         v = -0.5 * P * inner
         u = v - system.apply(K @ v)
@@ -313,7 +313,7 @@ def laplace_evidence(kernel, data, *, gradient=True, f=None, max_iter=100):
     state = find_mode(K, y, likelihood, f=f, n_latent=n_latent, max_iter=max_iter)
     if not gradient:
         return MarginalLikelihood(state.value, None), state
-    slope, phi = laplace_gradient(kernel, X, K, y, likelihood, state)
+    slope, phi = _laplace_gradient(kernel, X, K, y, likelihood, state)
     return MarginalLikelihood(state.value, slope, phi), state
 
 
@@ -381,13 +381,13 @@ class LaplacePosterior(NamedTuple):
         return self.kernel.matmul(X, self.X, self.g)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         blocks = explained_variance_blocks(
             self.kernel, X, self.X, self.L, weights=self.root
         )
         for cut, V in blocks:
-            out[cut] -= np.einsum("ij,ij->j", V, V)
-        return np.maximum(out, 0.0)
+            variances[cut] -= np.einsum("ij,ij->j", V, V)
+        return np.maximum(variances, 0.0)
 
     def covariance(self, X):
         K = self.kernel(X, self.X) * self.root
@@ -407,10 +407,10 @@ class IndefinitePosterior(NamedTuple):
         return self.kernel.matmul(X, self.X, self.g)
 
     def variance(self, X):
-        out = np.array(self.kernel.diag(X), float)
+        variances = np.array(self.kernel.diag(X), float)
         for cut, K in kernel_blocks(self.kernel, X, self.X):
-            out[cut] -= np.einsum("ij,ij->i", K @ self.R, K)
-        return np.maximum(out, 0.0)
+            variances[cut] -= np.einsum("ij,ij->i", K @ self.R, K)
+        return np.maximum(variances, 0.0)
 
     def covariance(self, X):
         K = self.kernel(X, self.X)
@@ -440,10 +440,10 @@ class SoftmaxPosterior(NamedTuple):
             V = [solve_triangular(self.M, E @ K.T) for E in self.E]
             for c in range(k):
                 for d in range(c + 1):
-                    both = np.einsum("ij,ij->j", V[c], V[d])
-                    out[cut, c, d] = out[cut, d, c] = both
-                own = np.einsum("ij,ij->i", K @ self.E[c], K)
-                out[cut, c, c] += prior[cut] - own
+                    covariances = np.einsum("ij,ij->j", V[c], V[d])
+                    out[cut, c, d] = out[cut, d, c] = covariances
+                own_variance = np.einsum("ij,ij->i", K @ self.E[c], K)
+                out[cut, c, c] += prior[cut] - own_variance
         return out
 
 

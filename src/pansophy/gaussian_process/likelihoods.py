@@ -90,7 +90,7 @@ class Likelihood:
     def loss(self) -> Loss:
         if self.own_loss is not None:
             return self.own_loss
-        return named_loss(self.loss_name, self.parameter)
+        return _named_loss(self.loss_name, self.parameter)
 
     @property
     def _s(self):
@@ -196,7 +196,7 @@ class Likelihood:
 
 
 @lru_cache
-def named_loss(name, parameter) -> Loss:
+def _named_loss(name, parameter) -> Loss:
     return losses.get_loss(name, parameter)
 
 
@@ -215,12 +215,12 @@ def normal_points(k, count=POINTS):
     return np.vstack([z, -z])  # odd moments are exact
 
 
-def logistic_third(y, f, a):
+def _logistic_third(y, f, a):
     p = scipy.special.expit(f)
     return p * (1 - p) * (1 - 2 * p)
 
 
-def student_t_third(y, f, v):
+def _student_t_third(y, f, v):
     r = f - y
     return -2 * (v + 1) * r * (3 * v - r * r) / (v + r * r) ** 3
 
@@ -228,8 +228,8 @@ def student_t_third(y, f, v):
 # of the loss in f; others by differences
 THIRD_DERIVATIVES = {
     "normal": lambda y, f, a: np.zeros(np.shape(f)),
-    "student_t": student_t_third,
-    "bernoulli": logistic_third,
+    "student_t": _student_t_third,
+    "bernoulli": _logistic_third,
     "poisson": lambda y, f, a: np.exp(f),
 }
 # of y given f, where they depend on f
@@ -287,15 +287,15 @@ def loss_likelihood(loss: Loss, scale=1.0) -> Likelihood:
         )
     if loss.name == "student_t":
         return student_t_likelihood(loss.parameter, scale)
-    at = lambda r: float(np.exp(-loss.value(np.zeros(1), np.array([r]))[0]))
-    if at(1e8) > 0:
+    density_at = lambda r: float(np.exp(-loss.value(np.zeros(1), np.array([r]))[0]))
+    if density_at(1e8) > 0:
         raise ParameterError(
             f"{loss!r} is bounded: its exponential has no finite integral, so that no "
             "likelihood is made of it."
         )
-    mass, _ = scipy.integrate.quad(at, -np.inf, np.inf, limit=500)
+    mass, _ = scipy.integrate.quad(density_at, -np.inf, np.inf, limit=500)
     square, _ = scipy.integrate.quad(
-        lambda r: r * r * at(r), -np.inf, np.inf, limit=500
+        lambda r: r * r * density_at(r), -np.inf, np.inf, limit=500
     )
     named = loss.name in losses.FACTORIES or loss in losses.LOSSES
     return Likelihood(

@@ -68,7 +68,7 @@ class NeighborPosterior(NamedTuple):
 
     def moments_from(self, X, J):
         """Conditional moments given the neighbours J, (m, k)."""
-        own = np.asarray(self.kernel.diag(self.X), float) + self.noise
+        own_variance = np.asarray(self.kernel.diag(self.X), float) + self.noise
         mean = np.empty((len(X), self.Y.shape[1]))
         variance = np.array(self.kernel.diag(X), float)
         k = J.shape[1]
@@ -81,8 +81,8 @@ class NeighborPosterior(NamedTuple):
                 Z = self.X[near[i]]
                 C[i] = block(Z, Z)
                 cross[i] = block(x[None, :], Z)[0]
-            level = k * EPS * own[near].mean(axis=1)[:, None]
-            C[:, np.arange(k), np.arange(k)] = own[near] + 10 * level
+            level = k * EPS * own_variance[near].mean(axis=1)[:, None]
+            C[:, np.arange(k), np.arange(k)] = own_variance[near] + 10 * level
             w = np.linalg.solve(C, cross[:, :, None])[:, :, 0]
             mean[cut] = np.einsum("ik,ikt->it", w, self.Y[near])
             variance[cut] -= np.einsum("ik,ik->i", w, cross)
@@ -118,9 +118,9 @@ def neighbor_posterior(kernel, data, k, rng) -> NeighborPosterior:
     rows = np.sort(rng.permutation(n)[:CALIBRATION_ROWS])
     J = posterior.neighbors(X[rows], min(k + 1, n))
     # a row is not its own neighbour: drop it, or the farthest where equal rows hide it
-    others = rows[:, None] != J
-    others[others.all(axis=1), -1] = False
-    J = J[others].reshape(len(rows), -1)
+    is_other = rows[:, None] != J
+    is_other[is_other.all(axis=1), -1] = False
+    J = J[is_other].reshape(len(rows), -1)
     mean, variance = posterior.moments_from(X[rows], J)
     expected = variance + noise[rows]
     known = expected > 0

@@ -83,13 +83,15 @@ class HyperparameterVector:
 
         def evidence(x, gradient):
             theta, likelihood, solver_params = self.split(x)
-            found = solver.evidence(
+            evidence_found = solver.evidence(
                 self.family.at(theta),
                 data._replace(likelihood=likelihood),
                 solver_params,
                 gradient=gradient,
             )
-            return found.value, self.pull_back(found) if gradient else None
+            return evidence_found.value, self.pull_back(
+                evidence_found
+            ) if gradient else None
 
         return evidence
 
@@ -176,7 +178,7 @@ class BestTheta:
         return objective, -gradient - self.prior.gradient(theta)
 
 
-def descend(objective, theta, limits, optimizer, *, max_iter=None):
+def _descend(objective, theta, limits, optimizer, *, max_iter=None):
     """One run from theta by L-BFGS-B or the user's own optimiser.
 
     With `max_iter` as many iterations are enough, and no warning is given.
@@ -202,7 +204,7 @@ def descend(objective, theta, limits, optimizer, *, max_iter=None):
         )
 
 
-def curvature_by_differences(objective, theta, step=1e-3):
+def _curvature_by_differences(objective, theta, step=1e-3):
     """The Hessian of an objective by differences of its gradient, made definite."""
     columns = [
         (objective(theta + e)[1] - objective(theta - e)[1]) / (2 * step)
@@ -214,7 +216,7 @@ def curvature_by_differences(objective, theta, step=1e-3):
     return (vectors * values) @ vectors.T
 
 
-def descend_from_coarse(objective, coarse, limits, growth) -> bool:
+def _descend_from_coarse(objective, coarse, limits, growth) -> bool:
     """BFGS from the optimum on fewer rows, with the curvature there.
 
     `growth` is by how many times there are more rows now. False if that optimum is at
@@ -223,7 +225,7 @@ def descend_from_coarse(objective, coarse, limits, growth) -> bool:
     theta = coarse.theta
     if theta is None or np.any(np.abs(limits - theta[:, None]) < 0.1):
         return False
-    H = growth * curvature_by_differences(coarse, theta)
+    H = growth * _curvature_by_differences(coarse, theta)
     if not np.isfinite(H).all() or np.linalg.eigvalsh(H)[0] < 1e-3:
         return False
 
@@ -244,7 +246,7 @@ def descend_from_coarse(objective, coarse, limits, growth) -> bool:
     return objective.theta is not None
 
 
-def warn_if_unrelated(family, theta, X):
+def _warn_if_unrelated(family, theta, X):
     """Warn if the kernel related no two rows, neither at its start nor where it ended.
 
     The likelihood then has no slope in a length scale, which stays where it was.
@@ -253,11 +255,11 @@ def warn_if_unrelated(family, theta, X):
         return
     for values in (family.theta, theta):
         kernel = family.at(values).without_noise()
-        at = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int)
-        near = np.abs(kernel(X[at], X))
-        near[np.arange(len(at)), at] = 0.0
+        looked_at = np.linspace(0, len(X) - 1, min(len(X), LOOKED_AT)).astype(int)
+        near = np.abs(kernel(X[looked_at], X))
+        near[np.arange(len(looked_at)), looked_at] = 0.0
         size = np.sqrt(np.abs(kernel.diag(X)))
-        if len(X) < 2 or (near > UNRELATED * size[at][:, None] * size).any():
+        if len(X) < 2 or (near > UNRELATED * size[looked_at][:, None] * size).any():
             return
     warnings.warn(
         "the kernel relates no row of X to any other, so that its length scales could "
@@ -268,24 +270,24 @@ def warn_if_unrelated(family, theta, X):
     )
 
 
-def warn_at_bounds(family, theta, slope):
+def _warn_at_bounds(family, theta, slope):
     """Name each parameter that ended at a bound, and what moving on would gain.
 
     `slope` is the gradient of the log likelihood at theta.
     """
     if family.bounds is None:
         return
-    at = 0
+    theta_index = 0
     for h in family.given.hyperparameters:
         if h.fixed:
             continue
         for j in range(h.n_elements):
             for side, word in enumerate(("lower", "upper")):
-                if np.isclose(theta[at], family.bounds[at, side]):
+                if np.isclose(theta[theta_index], family.bounds[theta_index, side]):
                     text = f"{h.name}[{j}] ended at its {word} bound "
-                    text += f"{np.exp(family.bounds[at, side]):.6g}"
+                    text += f"{np.exp(family.bounds[theta_index, side]):.6g}"
                     if slope is not None:  # an optimiser may look at values alone
-                        gain = abs(slope[at]) * np.log(2)
+                        gain = abs(slope[theta_index]) * np.log(2)
                         text += f": the log likelihood gains about {gain:.3g} for a "
                         text += "factor of 2 beyond it"
                     warnings.warn(
@@ -293,7 +295,7 @@ def warn_at_bounds(family, theta, slope):
                         ConvergenceWarning,
                         stacklevel=4,
                     )
-            at += 1
+            theta_index += 1
 
 
 class SearchOptions(NamedTuple):
@@ -313,15 +315,15 @@ class FoundParameters(NamedTuple):
     interrupted: bool = False
 
 
-def coarse_search(vector, solver, data, options, rng):
+def _coarse_search(vector, solver, data, options, rng):
     """The best x on COARSE_ROWS rows, as the objective that found it."""
     n = sample_count(data.X)
     part = data.take(np.sort(rng.permutation(n)[:COARSE_ROWS]))
     prior = parameter_prior(vector, options.prior)
     objective = BestTheta(vector.evidence(solver.coarse(part), part), prior)
     try:
-        for start in search_starts(vector, prior, options, rng):
-            descend(objective, start, vector.limits(), options.optimizer)
+        for start in _search_starts(vector, prior, options, rng):
+            _descend(objective, start, vector.limits(), options.optimizer)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -329,7 +331,7 @@ def coarse_search(vector, solver, data, options, rng):
     return objective
 
 
-def search_starts(vector, prior, options, rng):
+def _search_starts(vector, prior, options, rng):
     bounds = vector.family.bounds
     drawn = [prior.draw(rng, bounds) for _ in range(options.n_restarts)]
     return [vector.start, *drawn]
@@ -353,10 +355,10 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         return FoundParameters(family.theta, data.likelihood, z, None, 0)
     fewer = None
     # batches refine what few rows have found: Adam's steps are short
-    least = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
-    many = sample_count(data.X) >= least
-    if many and not callable(options.optimizer):
-        fewer = coarse_search(vector, solver, data, options, rng)
+    min_samples = COARSE_ROWS + 1 if solver.is_stochastic(data) else COARSE_FROM
+    is_large = sample_count(data.X) >= min_samples
+    if is_large and not callable(options.optimizer):
+        fewer = _coarse_search(vector, solver, data, options, rng)
     best = vector.start if fewer is None or fewer.theta is None else fewer.theta
     theta, likelihood, _ = vector.split(best)
     z = solver.start(family.at(theta), data._replace(likelihood=likelihood), rng)
@@ -371,7 +373,7 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         return FoundParameters(*x, None, result.n_iter, result.reason == "interrupted")
     objective = BestTheta(vector.evidence(solver, data), prior)
     try:
-        climb(objective, vector, best, fewer, data, options, rng)
+        _climb(objective, vector, best, fewer, data, options, rng)
     except KeyboardInterrupt:
         if objective.theta is None:
             raise
@@ -380,27 +382,27 @@ def search_parameters(family, solver, data, options, rng) -> FoundParameters:
         x = vector.split(vector.start)
         return FoundParameters(*x, None, objective.n_evaluations)
     p = len(family.theta)
-    warn_if_unrelated(family, objective.theta[:p], data.X)
+    _warn_if_unrelated(family, objective.theta[:p], data.X)
     slope = None if objective.slope is None else objective.slope[:p]
-    warn_at_bounds(family, objective.theta[:p], slope)
+    _warn_at_bounds(family, objective.theta[:p], slope)
     value = -objective.value - prior.value(objective.theta)
     x = vector.split(objective.theta)
     return FoundParameters(*x, value, objective.n_evaluations, objective.interrupted)
 
 
-def climb(objective, vector, best, fewer, data, options, rng):
+def _climb(objective, vector, best, fewer, data, options, rng):
     """All runs of the search on all rows."""
     limits = vector.limits()
     if len(vector.solver_params):
-        descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
+        _descend(objective, best, limits, options.optimizer, max_iter=OWN_STEPS)
         return
     if fewer is None:
-        for start in search_starts(vector, objective.prior, options, rng):
-            descend(objective, start, limits, options.optimizer)
+        for start in _search_starts(vector, objective.prior, options, rng):
+            _descend(objective, start, limits, options.optimizer)
         return
     growth = sample_count(data.X) / COARSE_ROWS
-    if not descend_from_coarse(objective, fewer, limits, growth):
-        descend(objective, best, limits, options.optimizer)
+    if not _descend_from_coarse(objective, fewer, limits, growth):
+        _descend(objective, best, limits, options.optimizer)
 
 
 def warn_interrupted(name):

@@ -153,11 +153,11 @@ class ChainSolver(AbstractSolver):
         return ExactSolver()
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
-        require_one_column(data)
+        _require_one_column(data)
         return markov_chain_evidence(kernel, data, gradient=gradient)
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):
-        require_one_column(data)
+        _require_one_column(data)
         return chain_posterior(kernel, data)
 
 
@@ -184,7 +184,7 @@ class GridSolver(AbstractSolver):
         return grid_posterior(kernel, data)
 
 
-def column_units(X):
+def _column_units(X):
     """Units of the inducing inputs."""
     spread = np.std(X, axis=0)
     return np.where(spread > 0, spread, 1.0)
@@ -217,21 +217,21 @@ class InducingSolver(AbstractSolver):
         check_count("n_inducing of InducingSolver", self.n_inducing)
 
     def start(self, kernel, data, rng):
-        require_table(data, self.name)
+        _require_table(data, self.name)
         Z = choose_inducing_inputs(kernel, data.X, self.n_inducing, rng)
-        return (Z / column_units(data.X)).ravel()
+        return (Z / _column_units(data.X)).ravel()
 
     def coarse(self, data):
         return ExactSolver()
 
     def inputs(self, data, solver_params):
-        return solver_params.reshape(-1, data.X.shape[1]) * column_units(data.X)
+        return solver_params.reshape(-1, data.X.shape[1]) * _column_units(data.X)
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         Z = self.inputs(data, solver_params)
         evidence = inducing_evidence(kernel, data, Z, gradient=gradient)
         return (
-            inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
+            _inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
             if gradient
             else evidence
         )
@@ -240,9 +240,9 @@ class InducingSolver(AbstractSolver):
         return inducing_posterior(kernel, data, self.inputs(data, solver_params))
 
 
-def inducing_gradient_in_units(evidence, X, moves=True):
-    """The gradient in inducing inputs in `column_units`; 0 if they stay."""
-    units = column_units(X) * bool(moves)
+def _inducing_gradient_in_units(evidence, X, moves=True):
+    """The gradient in inducing inputs in `_column_units`; 0 if they stay."""
+    units = _column_units(X) * bool(moves)
     return evidence._replace(
         solver_params=(evidence.solver_params.reshape(-1, len(units)) * units).ravel()
     )
@@ -283,18 +283,18 @@ class LaplaceSolver(AbstractSolver):
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         return laplace_evidence(
-            kernel, laplace_data(data), gradient=gradient, max_iter=self.max_iter
+            kernel, _laplace_data(data), gradient=gradient, max_iter=self.max_iter
         )[0]
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):
-        X, y, likelihood, n_latent = laplace_data(data)
+        X, y, likelihood, n_latent = _laplace_data(data)
         state = find_mode(
             kernel(X), y, likelihood, n_latent=n_latent, max_iter=self.max_iter
         )
         return laplace_posterior(kernel, X, state)
 
 
-def laplace_data(data) -> LaplaceData:
+def _laplace_data(data) -> LaplaceData:
     return LaplaceData(data.X, data.Y[:, 0], data.likelihood, data.n_latent)
 
 
@@ -308,7 +308,7 @@ class WarmLaplaceSolver:
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
         evidence, state = laplace_evidence(
             kernel,
-            laplace_data(data),
+            _laplace_data(data),
             gradient=gradient,
             f=self.f,
             max_iter=self.solver.max_iter,
@@ -370,9 +370,9 @@ class VariationalSolver(AbstractSolver):
                 )
 
     def start(self, kernel, data, rng):
-        require_table(data, self.name)
+        _require_table(data, self.name)
         Z = choose_inducing_inputs(kernel, data.X, self.n_inducing, rng)
-        return (Z / column_units(data.X)).ravel()
+        return (Z / _column_units(data.X)).ravel()
 
     def coarse(self, data):
         normal = data.likelihood.name == "normal"
@@ -386,10 +386,10 @@ class VariationalSolver(AbstractSolver):
         return max(data.Y.shape[1], data.n_latent)
 
     def inputs(self, data, solver_params):
-        return solver_params.reshape(-1, data.X.shape[1]) * column_units(data.X)
+        return solver_params.reshape(-1, data.X.shape[1]) * _column_units(data.X)
 
     def stochastic_search(self, vector, data, x, prior, rng):
-        units = column_units(data.X)
+        units = _column_units(data.X)
 
         def model_at(x):
             theta, likelihood, solver_params = vector.split(x)
@@ -398,7 +398,7 @@ class VariationalSolver(AbstractSolver):
 
         def pull_back(found):
             return vector.pull_back(
-                inducing_gradient_in_units(found, data.X, self.learn_inputs)
+                _inducing_gradient_in_units(found, data.X, self.learn_inputs)
             )
 
         m = len(vector.solver_params) // data.X.shape[1]
@@ -417,7 +417,7 @@ class VariationalSolver(AbstractSolver):
             gradient=gradient,
         )
         return (
-            inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
+            _inducing_gradient_in_units(evidence, data.X, self.learn_inputs)
             if gradient
             else evidence
         )
@@ -462,7 +462,7 @@ class NearestNeighborsSolver(AbstractSolver):
         return exact_evidence(kernel, data, gradient=gradient)
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):
-        require_table(data, self.name)
+        _require_table(data, self.name)
         return neighbor_posterior(kernel, data, self.n_neighbors, rng)
 
 
@@ -507,21 +507,21 @@ class IterativeSolver(AbstractSolver):
             )
 
     def evidence(self, kernel, data, solver_params=NOTHING, *, gradient=True):
-        require_table(data, self.name)
+        _require_table(data, self.name)
         return iterative_evidence(kernel, data, self, gradient=gradient)
 
     def condition(self, kernel, data, rng, solver_params=NOTHING):
-        require_table(data, self.name)
+        _require_table(data, self.name)
         return iterative_posterior(kernel, data, self)
 
 
-def require_table(data, name):
+def _require_table(data, name):
     if np.ndim(data.X) != 2:
         raise ParameterError(f"solver={name!r} needs rows of numbers.")
 
 
-def require_one_column(data):
-    require_table(data, "chain")
+def _require_one_column(data):
+    _require_table(data, "chain")
     if data.X.shape[1] != 1:
         raise ParameterError(
             f"solver='chain' needs one column, and X has {data.X.shape[1]}."
@@ -548,12 +548,12 @@ SOLVERS: dict[str, type[AbstractSolver]] = {
 def choose_solver(solver, kernel, data) -> SolverChoice:
     """The solver that a user asked for, or the one for kernel, rows and likelihood."""
     if isinstance(solver, AbstractSolver):
-        choice = SolverChoice(solver, reason_of_request(solver, data))
+        choice = SolverChoice(solver, _reason_of_request(solver, data))
     elif solver != "auto":
         member = SOLVERS[solver]()
-        choice = SolverChoice(member, reason_of_request(member, data))
+        choice = SolverChoice(member, _reason_of_request(member, data))
     else:
-        choice = solver_for(kernel, data)
+        choice = _solver_for(kernel, data)
     name = data.likelihood.name
     takes = choice.solver.likelihoods
     if takes != "any" and (takes == "normal") != (name == "normal"):
@@ -575,7 +575,7 @@ def choose_solver(solver, kernel, data) -> SolverChoice:
     return choice
 
 
-def reason_of_request(solver, data) -> str:
+def _reason_of_request(solver, data) -> str:
     """Why a solver that a user named is taken, and the size of its matrix if any."""
     requested = "it was asked for"
     if isinstance(solver, ExactSolver | LaplaceSolver):
@@ -583,7 +583,7 @@ def reason_of_request(solver, data) -> str:
     return requested
 
 
-def solver_for(kernel, data) -> SolverChoice:
+def _solver_for(kernel, data) -> SolverChoice:
     """Solver that "auto" takes."""
     X = data.X
     n = sample_count(X)

@@ -66,7 +66,7 @@ class Expectations(NamedTuple):
     noise: np.ndarray  # by the noise variance of the rows, for a Normal likelihood
 
 
-def expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectations:
+def _expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectations:
     """E over f ~ N(mean, variance), by Gauss-Hermite or quasi-random points."""
     if likelihood.name == "normal":
         D = noise[:, None]
@@ -78,7 +78,7 @@ def expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectation
         return Expectations(value, gap / D, w, NOTHING, by_noise)
     y = Y[:, 0]
     if likelihood.name == "categorical":
-        return expected_softmax_likelihood(likelihood, y, mean, variance)
+        return _expected_softmax_likelihood(likelihood, y, mean, variance)
     z, weight = hermite_rule()
     f = mean + np.sqrt(variance) * z
     wide = np.broadcast_to(y[:, None], f.shape)
@@ -93,20 +93,20 @@ def expected_log_likelihood(likelihood, Y, noise, mean, variance) -> Expectation
     return Expectations(value, g[:, None], w[:, None], phi, NOTHING)
 
 
-def expected_softmax_likelihood(likelihood, y, mean, variance) -> Expectations:
+def _expected_softmax_likelihood(likelihood, y, mean, variance) -> Expectations:
     """Expected log likelihood of the softmax of several processes."""
     points = normal_points(mean.shape[1], POINTS)
     std = np.sqrt(variance)
     n, k = mean.shape
-    own = np.eye(k)[y.astype(int)]
+    one_hot = np.eye(k)[y.astype(int)]
     total = np.zeros(n)
     g = np.zeros_like(mean)
     w = np.zeros_like(mean)
     for cut in block_slices(POINTS, max(1, NUMBERS // mean.size)):
         z = points[cut, None, :]
         f = mean + std * z
-        slope = own - softmax(f)
-        labels = np.broadcast_to(own, f.shape).reshape(-1, k)
+        slope = one_hot - softmax(f)
+        labels = np.broadcast_to(one_hot, f.shape).reshape(-1, k)
         total += likelihood.log_prob(labels, f.reshape(-1, k)).reshape(-1, n).sum(0)
         g += slope.sum(axis=0)
         w -= (slope * z).sum(axis=0) / std
@@ -174,7 +174,7 @@ class BatchPass(NamedTuple):
     target: NaturalNormal  # where a full step of eq. (3) would go
 
 
-def row_pass(system, data: GPData, factors, means) -> RowPass:
+def _row_pass(system, data: GPData, factors, means) -> RowPass:
     """The sums over rows of eqs. (2) and (3), with the factors of q."""
     kernel, Z, L, _ = system
     normal = data.likelihood.name == "normal"
@@ -189,13 +189,13 @@ def row_pass(system, data: GPData, factors, means) -> RowPass:
         V = solve_triangular(R, A)
         spread.append(prior - known + np.einsum("ij,ij->j", V, V))
     variance = np.maximum(np.stack(spread, axis=1), LEAST_VARIANCE * prior[:, None])
-    expected = expected_log_likelihood(data.likelihood, data.Y, noise, mean, variance)
+    expected = _expected_log_likelihood(data.likelihood, data.Y, noise, mean, variance)
     precision = np.stack([(A * w) @ A.T for w in expected.w.T])
     shift = (expected.g + expected.w * mean).T @ A.T
     return RowPass(A, expected, precision, shift)
 
 
-def divergence_from_prior(factors, means) -> float:
+def _divergence_from_prior(factors, means) -> float:
     """KL of q from N(0, I), over all processes."""
     total = 0.0
     for R, mu in zip(factors, means, strict=True):
@@ -206,31 +206,31 @@ def divergence_from_prior(factors, means) -> float:
     return total
 
 
-def batch_pass(rows: RowPass, factors, means, growth=1.0) -> BatchPass:
+def _batch_pass(rows: RowPass, factors, means, growth=1.0) -> BatchPass:
     """The bound and the target from sums over rows, times `growth`."""
     bound = growth * float(np.sum(rows.expected.value))
-    bound -= divergence_from_prior(factors, means)
+    bound -= _divergence_from_prior(factors, means)
     eye = np.eye(len(rows.shift[0]))
     target = NaturalNormal(eye + growth * rows.precision, growth * rows.shift)
     return BatchPass(bound, target)
 
 
-def full_pass(system, data: GPData, q) -> BatchPass:
+def _full_pass(system, data: GPData, q) -> BatchPass:
     """Eqs. (2) and (3) over all rows, by blocks."""
     factors, means = q.factors()
-    bound = -divergence_from_prior(factors, means)
+    bound = -_divergence_from_prior(factors, means)
     t, m = q.shift.shape
     precision = np.repeat(np.eye(m)[None], t, axis=0)
     shift = np.zeros((t, m))
     for cut in block_slices(len(data.Y), ROWS):
-        rows = row_pass(system, data.take(cut), factors, means)
+        rows = _row_pass(system, data.take(cut), factors, means)
         bound += float(np.sum(rows.expected.value))
         precision += rows.precision
         shift += rows.shift
     return BatchPass(bound, NaturalNormal(precision, shift))
 
 
-def bound_gradient(
+def _bound_gradient(
     system, data, rows: RowPass, factors, means, growth=1.0
 ) -> MarginalLikelihood:
     """Eq. (4): partial derivatives in theta, the likelihood and Z, of these rows."""
@@ -267,14 +267,14 @@ class NaturalState(NamedTuple):
 def fit_posterior(system, data: GPData, t) -> NaturalNormal:
     """q of the largest bound for all rows: eq. (3), halved where it does not climb."""
     q = NaturalNormal.prior(t, len(system.Z))
-    run = full_pass(system, data, q)
+    run = _full_pass(system, data, q)
 
     def step(state):
         h = 1.0
         for _ in range(HALVINGS):
             moved = state.q.moved(state.target, h)
             try:
-                run = full_pass(system, data, moved)
+                run = _full_pass(system, data, moved)
             except NotPositiveDefiniteError:
                 run = None
             slack = 1e-12 * abs(state.objective)
@@ -292,14 +292,14 @@ def variational_evidence(kernel, data: GPData, Z, t, *, gradient=True):
     system = variational_system(kernel, Z)
     q = fit_posterior(system, data, t)
     factors, means = q.factors()
-    bound = -divergence_from_prior(factors, means)
+    bound = -_divergence_from_prior(factors, means)
     parts = []
     for cut in block_slices(len(data.Y), ROWS):
         part = data.take(cut)
-        rows = row_pass(system, part, factors, means)
+        rows = _row_pass(system, part, factors, means)
         bound += float(np.sum(rows.expected.value))
         if gradient:
-            parts.append(bound_gradient(system, part, rows, factors, means))
+            parts.append(_bound_gradient(system, part, rows, factors, means))
     if not gradient:
         return MarginalLikelihood(bound, None), q
     slopes = (sum(column) for column in zip(*(part[1:] for part in parts), strict=True))
@@ -425,11 +425,11 @@ def stochastic_search(model_at, data, x, q, options, prior, rng, task=SILENT):
         batch = batch._replace(likelihood=likelihood)
         system = variational_system(kernel, Z)
         factors, means = state.q.factors()
-        rows = row_pass(system, batch, factors, means)
+        rows = _row_pass(system, batch, factors, means)
         h = min(1.0, options.step * fade(state.t) * min(1.0, (state.t + 1) / 10))
-        run = batch_pass(rows, factors, means, n / b)
+        run = _batch_pass(rows, factors, means, n / b)
         q = state.q.moved(run.target, h)
-        result = bound_gradient(system, batch, rows, factors, means, n / b)
+        result = _bound_gradient(system, batch, rows, factors, means, n / b)
         gradient = pull_back(result) + prior.gradient(state.x)
         move, memory = rule.update(-gradient / n, state.memory, state.x)
         bound = run.bound + prior.value(state.x)

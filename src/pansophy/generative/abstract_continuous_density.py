@@ -68,8 +68,8 @@ def grid_step(values) -> float:
     step = float(np.diff(places).min())
     if places[-1] > MOST_PLACES * step:
         return 0.0
-    off = np.abs(places - step * np.round(places / step))
-    return step if np.all(off <= OFF_GRID * step) else 0.0
+    remainders = np.abs(places - step * np.round(places / step))
+    return step if np.all(remainders <= OFF_GRID * step) else 0.0
 
 
 def with_uniform_noise(x: Tensor, widths: Tensor) -> Tensor:

@@ -235,10 +235,7 @@ class AbstractGenerator(Density, AbstractTraining):
             options["evaluate"] = join
 
         def run(task):
-            result = nn.train(net, data, seed=rng, task=task, **options)
-            # a planned number of epochs that ran to its end is no failure
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return nn.train(net, data, seed=rng, task=task, **options).as_planned()
 
         result = self._run_driver(
             run,
@@ -282,16 +279,16 @@ class AbstractGenerator(Density, AbstractTraining):
             device, _ = net_placement(net)
             self._prepare_sampling(net, chosen)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
-            made = self._given_out(self._generate(net, n, y).double().cpu().numpy())
-            real, fake = (self._measured_columns(net, Z) for Z in (chosen.X, made))
+            drawn = self._given_out(self._generate(net, n, y).double().cpu().numpy())
+            real, fake = (self._measured_columns(net, Z) for Z in (chosen.X, drawn))
             return sample_quality(real, fake, make_rng(seed))
 
         return evaluate
 
     def _given_out(self, Z):
         """Drawn rows (n, d) as a user gets them, rounded say, in standardised units."""
-        made = self._finish_samples(self._decode_rows(Z))
-        return self._encode_rows(made.reshape(len(Z), -1))
+        rows = self._finish_samples(self._decode_rows(Z))
+        return self._encode_rows(rows.reshape(len(Z), -1))
 
     def _measured_columns(self, net, Z):
         """Columns that sample quality compares: the standardised rows."""
@@ -333,14 +330,14 @@ class AbstractGenerator(Density, AbstractTraining):
         codes = self._sampled_codes(n, y, rng)
         device, _ = net_placement(net)
         block = max(16, BLOCK_VALUES // max(1, self.n_features_in_))
-        made = []
+        parts = []
         with seeded_torch(device, draw_seed(rng)), torch.no_grad():
             for i in range(0, n, block):
                 part = None if codes is None else codes[i : i + block]
                 part = None if part is None else torch.as_tensor(part, device=device)
                 drawn = generate(net, min(block, n - i), part)
-                made.append(drawn.double().cpu().numpy())
-        return self._finish_samples(self._decode_rows(np.concatenate(made)))
+                parts.append(drawn.double().cpu().numpy())
+        return self._finish_samples(self._decode_rows(np.concatenate(parts)))
 
     def _finish_samples(self, X):
         """Drawn rows in the user's units, as they are given out: as they are."""
@@ -371,13 +368,13 @@ class AbstractGenerator(Density, AbstractTraining):
         """`log_density(net, X, y)` of rows in the user's units, eq. (2) and (3)."""
         rows, codes = self._check_scored_rows(X, y)
         if self._n_classes() and codes is None:
-            each = [
+            class_scores = [
                 self._row_values(log_density, rows, np.full(len(rows), c))
                 for c in range(self._n_classes())
             ]
             with np.errstate(divide="ignore"):
                 values = logsumexp(
-                    np.stack(each, axis=1) + np.log(self.class_prior_), axis=1
+                    np.stack(class_scores, axis=1) + np.log(self.class_prior_), axis=1
                 )
         else:
             values = self._row_values(log_density, rows, codes)

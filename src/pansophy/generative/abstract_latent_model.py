@@ -27,12 +27,12 @@ def convolved_shape(model, n_features) -> tuple[int, int, int] | None:
     "conv" takes rows as images, and "auto" does so where stacks of images or
     `image_shape` are given.
     """
-    given = model.image_shape_ if model.image_shape is None else model.image_shape
-    images = model.architecture == "conv" or given is not None
+    image_shape = model.image_shape_ if model.image_shape is None else model.image_shape
+    images = model.architecture == "conv" or image_shape is not None
     if model.architecture == "dense" or not images:
         return None
     refuse_channels_first(model.image_shape_ or ())
-    return flat_image_shape(n_features, given)
+    return flat_image_shape(n_features, image_shape)
 
 
 @dataclass(eq=False, repr=False)

@@ -55,8 +55,8 @@ from ..params import Positive, check_argument, check_count
 from .tabular.memorisation import (
     as_table,
     comparable,
+    count_table_rows,
     joined_tables,
-    number_of_rows,
 )
 from .tabular.table_codec import learn_table_codec
 
@@ -110,7 +110,7 @@ class ModeCoverage(NamedTuple):
 # -- rows ----------------------------------------------------------------------------
 
 
-def rows_of_set(X, name) -> np.ndarray:
+def _rows_of_set(X, name) -> np.ndarray:
     """A set of rows as (n, d) floats: images are flattened, a vector is one column."""
     X = array_of_rows(X, name)
     try:
@@ -136,15 +136,15 @@ def is_mixed_table(X) -> bool:
     return False
 
 
-def real_and_fake(real, fake, features=None):
+def _real_and_fake(real, fake, features=None):
     """Both sets as rows of the same columns, or of the features of both."""
     if features is not None:
-        real, fake = (features_of_rows(features, X) for X in (real, fake))
+        real, fake = (_features_of_rows(features, X) for X in (real, fake))
     elif is_mixed_table(real) or is_mixed_table(fake):
         tables = [as_table(t) for t in (real, fake)]
         codec = learn_table_codec(joined_tables(*tables))
         real, fake = (comparable(codec, t) for t in tables)
-    X, Z = rows_of_set(real, "real"), rows_of_set(fake, "fake")
+    X, Z = _rows_of_set(real, "real"), _rows_of_set(fake, "fake")
     if X.shape[1] != Z.shape[1]:
         raise ValueError(
             f"real has {X.shape[1]} values a row, but fake has {Z.shape[1]}."
@@ -152,7 +152,7 @@ def real_and_fake(real, fake, features=None):
     return X, Z
 
 
-def features_of_rows(features, X):
+def _features_of_rows(features, X):
     """Features of rows by a fitted net, an object with `transform`, or a function."""
     if hasattr(features, "nets_"):
         from ..nn import FeatureExtractor
@@ -193,39 +193,39 @@ def frechet_distance(
     10.0
     """
     if hasattr(real, "dense") and hasattr(fake, "dense"):
-        return frechet_of_moments(*moments_of_normal(real), *moments_of_normal(fake))
-    X, Z = real_and_fake(real, fake, features)
+        return _frechet_of_moments(*_moments_of_normal(real), *_moments_of_normal(fake))
+    X, Z = _real_and_fake(real, fake, features)
     w = check_sample_weight(real_weight, len(X), "real_weight")
     v = check_sample_weight(fake_weight, len(Z), "fake_weight")
-    return frechet_of_moments(
-        *mean_and_unbiased_covariance(X, w), *mean_and_unbiased_covariance(Z, v)
+    return _frechet_of_moments(
+        *_mean_and_unbiased_covariance(X, w), *_mean_and_unbiased_covariance(Z, v)
     )
 
 
-def moments_of_normal(p):
+def _moments_of_normal(p):
     """Mean (d,) and covariance (d, d) of a Normal."""
     mean = np.atleast_1d(arrays.to_numpy(p.mean)).astype(float)
     cov = np.asarray(arrays.to_numpy(p.dense), float)
     return mean.reshape(-1), cov.reshape(mean.size, mean.size)
 
 
-def mean_and_unbiased_covariance(X, w=None):
+def _mean_and_unbiased_covariance(X, w=None):
     """Weighted mean and unbiased covariance of rows; 0 for a single row."""
     result = moments(X, w)
     return result.mean, result.scatter / max(float(result.weight) - 1, 1)
 
 
-def frechet_of_moments(m1, S1, m2, S2) -> float:
+def _frechet_of_moments(m1, S1, m2, S2) -> float:
     """Eq. (1) of means (d,) and covariances (d, d)."""
     gap = float(np.sum((m1 - m2) ** 2))
-    nuclear = np.linalg.svd(psd_root(S1).T @ psd_root(S2), compute_uv=False).sum()
+    nuclear = np.linalg.svd(_psd_root(S1).T @ _psd_root(S2), compute_uv=False).sum()
     size = float(np.trace(S1) + np.trace(S2))
     spread = size - 2 * float(nuclear)
     rounding = 8 * len(S1) * np.finfo(float).eps * size
     return gap + (spread if spread > rounding else 0.0)
 
 
-def psd_root(S):
+def _psd_root(S):
     """L with L L^T = S, also for a singular S."""
     values, vectors = np.linalg.eigh(S)
     return vectors * np.sqrt(np.maximum(values, 0.0))
@@ -259,18 +259,18 @@ def precision_recall(
     0.0
     """
     k = check_count("k", k)
-    X, Z = real_and_fake(real, fake, features)
+    X, Z = _real_and_fake(real, fake, features)
     w = check_sample_weight(real_weight, len(X), "real_weight")
     v = check_sample_weight(fake_weight, len(Z), "fake_weight")
     # moving both sets to their mean keeps digits of distances far from 0
     centre = np.vstack([X, Z]).mean(axis=0)
     X, Z = X - centre, Z - centre
-    real_radius, fake_radius = ball_radii(X, k), ball_radii(Z, k)
+    real_radius, fake_radius = _ball_radii(X, k), _ball_radii(Z, k)
     holders = np.empty(len(Z))  # real balls that hold each generated row
     held = np.zeros(len(X), bool)  # real rows inside a generated ball
     full = np.zeros(len(X), bool)  # real balls that hold a generated row
-    for at in range(0, len(Z), BLOCK_ROWS):
-        cut = slice(at, at + BLOCK_ROWS)
+    for start in range(0, len(Z), BLOCK_ROWS):
+        cut = slice(start, start + BLOCK_ROWS)
         far = euclidean(Z[cut], X)
         inside = far <= real_radius
         holders[cut] = inside.sum(axis=1)
@@ -285,7 +285,7 @@ def precision_recall(
     )
 
 
-def ball_radii(X, k):
+def _ball_radii(X, k):
     """Distance of each row to its k-th nearest other row; 0 for a single row."""
     k = min(k, len(X) - 1)
     if k == 0:
@@ -328,9 +328,9 @@ def classifier_two_sample_accuracy(
     True
     """
     folds = check_count("folds", folds, 2)
-    X, Z = real_and_fake(real, fake)
+    X, Z = _real_and_fake(real, fake)
     rng = make_rng(random_state)
-    both = np.vstack([X, Z])
+    pooled = np.vstack([X, Z])
     side = np.repeat([0, 1], [len(X), len(Z)])
     parts = []
     totals = []
@@ -343,7 +343,7 @@ def classifier_two_sample_accuracy(
         parts.append(w)
         totals.append(float(w.sum()))
     n_effective = sum(effective_sample_size(part) for part in parts)
-    _, groups = np.unique(both, axis=0, return_inverse=True)
+    _, groups = np.unique(pooled, axis=0, return_inverse=True)
     groups = groups.reshape(-1)
     folds = min(folds, int(groups.max()) + 1)
     if folds < 2:  # all rows are equal
@@ -357,7 +357,7 @@ def classifier_two_sample_accuracy(
     shares = np.concatenate([w / t for w, t in zip(parts, totals, strict=True)])
     answers = cross_val_predict(
         clone(classifier),
-        both,
+        pooled,
         side,
         groups=groups,
         cv=GroupKFold(folds, shuffle=True, random_state=draw_seed(rng)),
@@ -402,7 +402,7 @@ def mmd(
     (0.0, True)
     """
     return kernel_tests.mmd(
-        *real_and_fake(X, Z, features),
+        *_real_and_fake(X, Z, features),
         length_scale=length_scale,
         weight_x=weight_x,
         weight_z=weight_z,
@@ -450,9 +450,9 @@ def sample_quality(
     (True, True, True)
     """
     rng = make_rng(rng)
-    sizes = [number_of_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
+    sizes = [count_table_rows(t, n) for t, n in ((real, "real"), (fake, "fake"))]
     rows = min(*sizes, check_count("rows", rows))
-    X, Z = real_and_fake(real, fake, features)
+    X, Z = _real_and_fake(real, fake, features)
     X, _ = drawn_rows(X, None, rows, rng)
     Z, _ = drawn_rows(Z, None, rows, rng)
     discrepancy = mmd(X, Z, permutations=permutations, rows=None, random_state=rng)
@@ -514,7 +514,7 @@ def mode_coverage(samples, modes, *, reach, least=None) -> ModeCoverage:
     >>> print(mode_coverage([[0.0], [0.1], [9.0]], [[0.0], [5.0]], reach=0.5))
     1 of 2 modes, 66.7% of the samples near a mode
     """
-    X, centres = real_and_fake(samples, modes)
+    X, centres = _real_and_fake(samples, modes)
     check_argument("reach", reach, Positive)
     far = euclidean(X, centres)
     nearest = far.argmin(axis=1)

@@ -45,7 +45,7 @@ def accumulate_distances(XT, x, a, b, kind, p, out):
 
 
 @compiled(fastmath=FASTMATH_NO_NAN)
-def relax_edges(t, core, source_core, best, parent, source, a, b):
+def _relax_edges(t, core, source_core, best, parent, source, a, b):
     """Update the best lengths with those of a new source; the smallest of best[a:b]."""
     m = b - a
     best_part = best[a:b]
@@ -75,31 +75,37 @@ def prim_points(XT, core, kind, p, left, right, weight):
     best = np.full(n, np.inf)
     parent = np.zeros(n, np.int64)
     t, x = np.empty(POINT_CHUNK), np.empty(d)
-    at = 0
+    last_added = 0
     m = n
     for step in range(n - 1):
-        source = ids[at]
-        source_core = core[at] if len(core) else 0.0
-        m -= 1  # the point `at` joins the tree; the last one moves into its position
+        source = ids[last_added]
+        source_core = core[last_added] if len(core) else 0.0
+        m -= 1  # the point `last_added` joins the tree; the last one takes its place
         for c in range(d):
-            x[c] = XT[c, at]
-            XT[c, at] = XT[c, m]
-        ids[at], best[at], parent[at] = ids[m], best[m], parent[m]
+            x[c] = XT[c, last_added]
+            XT[c, last_added] = XT[c, m]
+        ids[last_added], best[last_added], parent[last_added] = (
+            ids[m],
+            best[m],
+            parent[m],
+        )
         if len(core):
-            core[at] = core[m]
+            core[last_added] = core[m]
         lowest = np.inf
-        at = 0
+        last_added = 0
         for a in range(0, m, POINT_CHUNK):
             b = min(a + POINT_CHUNK, m)
             accumulate_distances(XT, x, a, b, kind, p, t)
-            smallest = relax_edges(t, core, source_core, best, parent, source, a, b)
+            smallest = _relax_edges(t, core, source_core, best, parent, source, a, b)
             if smallest <= lowest:
                 for j in range(a, b):  # ties go to the lowest row
-                    if best[j] == smallest and (smallest < lowest or ids[j] < ids[at]):
-                        lowest, at = smallest, j
-        left[step] = parent[at]
-        right[step] = ids[at]
-        weight[step] = best[at]
+                    if best[j] == smallest and (
+                        smallest < lowest or ids[j] < ids[last_added]
+                    ):
+                        lowest, last_added = smallest, j
+        left[step] = parent[last_added]
+        right[step] = ids[last_added]
+        weight[step] = best[last_added]
 
 
 @compiled
@@ -109,24 +115,24 @@ def prim_matrix(D, left, right, weight):
     best = np.full(n, np.inf)
     parent = np.zeros(n, np.int64)
     in_tree = np.zeros(n, np.bool_)
-    at = 0
+    last_added = 0
     for step in range(n - 1):
-        in_tree[at] = True
+        in_tree[last_added] = True
         low = np.inf
         nearest = -1
-        row = D[at]
+        row = D[last_added]
         for j in range(n):
             if in_tree[j]:
                 continue
             if row[j] < best[j]:
-                best[j], parent[j] = row[j], at
+                best[j], parent[j] = row[j], last_added
             if best[j] < low or nearest < 0:
                 low = best[j]
                 nearest = j
         left[step] = parent[nearest]
         right[step] = nearest
         weight[step] = low
-        at = nearest
+        last_added = nearest
 
 
 @compiled

@@ -65,21 +65,21 @@ def topological_order(parents: Parents, names=None) -> list[int]:
 
 def find_cycle(parents: Parents) -> list[int] | None:
     """A directed cycle with its first node repeated at the end, or None."""
-    done: set[int] = set()
+    finished: set[int] = set()
     for start in range(len(parents)):
         path = [start]
         position = {start: 0}
-        pending = [iter(parents[start])] if start not in done else []
+        pending = [iter(parents[start])] if start not in finished else []
         while pending:
             parent = next(pending[-1], None)
             if parent is None:
-                done.add(path[-1])
+                finished.add(path[-1])
                 del position[path.pop()]
                 pending.pop()
             elif parent in position:
                 cycle = path[position[parent] :]
                 return [parent, *reversed(cycle)]
-            elif parent not in done:
+            elif parent not in finished:
                 position[parent] = len(path)
                 path.append(parent)
                 pending.append(iter(parents[parent]))

@@ -35,7 +35,7 @@ def connected_components(G):
     (2, array([0, 0, 1]))
     """
     if not sp.issparse(G):
-        return dense_components(np.asarray(G) != 0)
+        return _dense_components(np.asarray(G) != 0)
     G = sp.csr_array(G)
     if not G.data.all():
         ones = np.ones(len(G.data), np.int8)
@@ -47,7 +47,7 @@ def connected_components(G):
     return int(count), rank[labels]
 
 
-def dense_components(A):
+def _dense_components(A):
     """`connected_components` of a boolean matrix."""
     labels = np.full(len(A), -1)
     count = 0
@@ -70,9 +70,9 @@ def drop_self_loops(W):
         np.fill_diagonal(W, 0.0)
         return W
     W = sp.coo_array(W)
-    keep = W.row != W.col
-    at = (W.row[keep], W.col[keep])
-    return sp.csr_array((W.data[keep].astype(float), at), shape=W.shape)
+    is_edge = W.row != W.col
+    indices = (W.row[is_edge], W.col[is_edge])
+    return sp.csr_array((W.data[is_edge].astype(float), indices), shape=W.shape)
 
 
 def node_degrees(W):
@@ -135,10 +135,10 @@ def cut_value(W, labels, kind="normalized"):
     k = int(z.max(initial=0)) + 1
     a, b = z[W.row], z[W.col]
     not_loop = W.row != W.col
-    across = np.bincount(a, np.where(a != b, W.data, 0), minlength=k)
+    cut_weights = np.bincount(a, np.where(a != b, W.data, 0), minlength=k)
     if kind == "cut":
-        return float(across.sum() / 2)
+        return float(cut_weights.sum() / 2)
     if kind == "ratio":
-        return float((across / np.bincount(z, minlength=k)).sum())
+        return float((cut_weights / np.bincount(z, minlength=k)).sum())
     volume = np.bincount(a, np.where(not_loop, W.data, 0), minlength=k)
-    return float(np.divide(across, volume, np.zeros(k), where=volume > 0).sum())
+    return float(np.divide(cut_weights, volume, np.zeros(k), where=volume > 0).sum())

@@ -86,7 +86,7 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
         raise ValueError(f"method must be one of {EIGEN_METHODS}, got {method!r}.")
     W = drop_self_loops(W)
     d = node_degrees(W)
-    U0 = component_indicators(W, d, k)
+    U0 = _component_indicators(W, d, k)
     m = k - U0.shape[1]
     if m <= 0:
         return np.zeros(k), U0
@@ -94,24 +94,24 @@ def laplacian_eigenvectors(W, k, rng=None, *, method="auto", tol=0.0, max_iter=N
     dense = method == "dense" or (method == "auto" and n <= max(MAX_DENSE_ROWS, 4 * k))
     block = method in ("lobpcg", "amg")
     if method == "amg":
-        import_pyamg()
+        _import_pyamg()
     if dense or m >= n - 1 or (block and n < 5 * k + 1):
-        values, vectors = dense_eigenvectors(N, U0, m)
+        values, vectors = _dense_eigenvectors(N, U0, m)
     else:
         rng = np.random.default_rng(0) if rng is None else rng
         v0 = rng.uniform(-1, 1, n)
         if block:
             V0 = rng.normal(size=(n, m))
-            values, vectors = block_eigenvectors(N, U0, V0, method, tol, max_iter)
+            values, vectors = _block_eigenvectors(N, U0, V0, method, tol, max_iter)
         else:
-            values, vectors = lanczos_eigenvectors(
+            values, vectors = _lanczos_eigenvectors(
                 N, U0, m, v0, method=method, tol=tol, max_iter=max_iter
             )
     values = np.concatenate([np.zeros(U0.shape[1]), np.clip(values, 0.0, 2.0)])
-    return values, fix_signs(np.concatenate([U0, vectors], axis=1))
+    return values, _fix_signs(np.concatenate([U0, vectors], axis=1))
 
 
-def component_indicators(W, d, k):
+def _component_indicators(W, d, k):
     """Eigenvectors of eigenvalue 0, at most k, the largest components first."""
     count, labels = connected_components(W)
     sizes = np.bincount(labels, minlength=count)
@@ -124,7 +124,7 @@ def component_indicators(W, d, k):
     return U
 
 
-def dense_eigenvectors(N, U0, m):
+def _dense_eigenvectors(N, U0, m):
     """Eq. (2) by a dense eigenvalue solver."""
     n = N.shape[0]
     A = N.toarray() if sp.issparse(N) else np.array(N, dtype=np.float64)
@@ -133,7 +133,7 @@ def dense_eigenvectors(N, U0, m):
     return 1.0 - mu[::-1], V[:, ::-1]
 
 
-def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
+def _lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
     """Eq. (2) by restarted Lanczos, plain or on the inverse."""
     n = N.shape[0]
     if method != "shift_invert":
@@ -144,7 +144,7 @@ def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
         solve = partial(spl.eigsh, which="LA", v0=v0, tol=tol, ncv=ncv)
         try:
             mu, V = solve(A, m, maxiter=limit)
-            return sort_eigenpairs(1.0 - mu, V)
+            return _sort_eigenpairs(1.0 - mu, V)
         except spl.ArpackNoConvergence:
             if method == "lanczos":
                 raise
@@ -154,7 +154,7 @@ def lanczos_eigenvectors(N, U0, m, v0, *, method, tol, max_iter):
     inverse = lambda v: factor.solve(v - U0 @ (U0.T @ v))
     A = spl.LinearOperator((n, n), matvec=inverse, dtype=np.float64)
     mu, V = spl.eigsh(A, m, which="LA", v0=v0, tol=tol, maxiter=max_iter)
-    return sort_eigenpairs(1.0 / mu - SHIFT, V)
+    return _sort_eigenpairs(1.0 / mu - SHIFT, V)
 
 
 def eigen_method_of_solver(eigen_solver) -> str:
@@ -167,7 +167,7 @@ def eigen_method_of_solver(eigen_solver) -> str:
     return SOLVER_METHODS[eigen_solver]
 
 
-def import_pyamg():
+def _import_pyamg():
     """pyamg, or a sentence that says that it is missing."""
     try:
         return importlib.import_module("pyamg")
@@ -178,12 +178,12 @@ def import_pyamg():
         ) from error
 
 
-def block_eigenvectors(N, U0, V0, method, tol, max_iter):
+def _block_eigenvectors(N, U0, V0, method, tol, max_iter):
     """Eq. (2) by LOBPCG from V0 (n, m), orthogonal to U0."""
     M = None
     if method == "amg":
         L = sp.csr_array((1.0 + SHIFT) * sp.eye_array(N.shape[0]) - N)
-        M = import_pyamg().smoothed_aggregation_solver(L).aspreconditioner()
+        M = _import_pyamg().smoothed_aggregation_solver(L).aspreconditioner()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it warns of its own tolerance
         mu, V = spl.lobpcg(
@@ -196,16 +196,16 @@ def block_eigenvectors(N, U0, V0, method, tol, max_iter):
             ConvergenceWarning,
             stacklevel=4,
         )
-    return sort_eigenpairs(1.0 - mu, V)
+    return _sort_eigenpairs(1.0 - mu, V)
 
 
-def sort_eigenpairs(values, vectors):
+def _sort_eigenpairs(values, vectors):
     """Eigenvalues in increasing order, with their vectors."""
     order = np.argsort(values, kind="stable")
     return values[order], vectors[:, order]
 
 
-def fix_signs(V):
+def _fix_signs(V):
     """Columns with signs such that the entry of largest magnitude is positive."""
     top = V[np.argmax(np.abs(V), axis=0), np.arange(V.shape[1])]
     return V * np.where(top < 0, -1.0, 1.0)

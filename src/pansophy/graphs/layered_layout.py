@@ -50,7 +50,7 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
     d = len(parents)
     if d == 0:
         return LayeredLayout(np.zeros(0), np.zeros(0), {}, 0.0, 0.0)
-    level = node_levels(parents)
+    level = _node_levels(parents)
     node_widths = [float(w) for w in widths]
     chains = {}
     links = []
@@ -65,14 +65,14 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
             chain.append(i)
             chains[p, i] = chain
             links += list(pairwise(chain))
-    up: list[list[int]] = [[] for _ in depth]
-    down: list[list[int]] = [[] for _ in depth]
+    parents_of: list[list[int]] = [[] for _ in depth]
+    children_lists: list[list[int]] = [[] for _ in depth]
     for a, b in links:
-        up[b].append(a)
-        down[a].append(b)
+        parents_of[b].append(a)
+        children_lists[a].append(b)
     rows = [[i for i, k in enumerate(depth) if k == r] for r in range(max(depth) + 1)]
-    rows = order_layers(rows, up, down)
-    x = place_nodes(rows, up, down, np.array(node_widths))
+    rows = _order_layers(rows, parents_of, children_lists)
+    x = _place_nodes(rows, parents_of, children_lists, np.array(node_widths))
     y = np.array(depth) * (height + LAYER_GAP) + height / 2
     half = np.array(node_widths) / 2
     x -= (x - half).min()
@@ -82,7 +82,7 @@ def layered_layout(parents, widths, height: float = 32.0) -> LayeredLayout:
     )
 
 
-def node_levels(parents) -> list[int]:
+def _node_levels(parents) -> list[int]:
     """The layer of each node."""
     order = topological_order(parents)
     children = children_of(parents)
@@ -95,10 +95,10 @@ def node_levels(parents) -> list[int]:
     return level
 
 
-def order_layers(rows, up, down):
+def _order_layers(rows, up, down):
     """Layers with nodes ordered by the mean positions of their neighbours."""
     best = rows
-    fewest = count_crossings(rows, down)
+    fewest = _count_crossings(rows, down)
     for sweep in range(SWEEPS):
         rows = [list(r) for r in rows]
         neighbors = up if sweep % 2 == 0 else down
@@ -116,13 +116,13 @@ def order_layers(rows, up, down):
                 for v in rows[r]
             }
             rows[r].sort(key=lambda v, m=mean: m[v])
-        count = count_crossings(rows, down)
+        count = _count_crossings(rows, down)
         if count < fewest:
             best, fewest = rows, count
     return best
 
 
-def count_crossings(rows, down) -> int:
+def _count_crossings(rows, down) -> int:
     """Number of crossings of edges between adjacent layers."""
     total = 0
     for a, b in pairwise(rows):
@@ -133,7 +133,7 @@ def count_crossings(rows, down) -> int:
     return total
 
 
-def place_nodes(rows, up, down, node_widths):
+def _place_nodes(rows, up, down, node_widths):
     """Horizontal positions by eq. (1), in alternating sweeps over the layers."""
     from sklearn.isotonic import isotonic_regression  # a slow import
 

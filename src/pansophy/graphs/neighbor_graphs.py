@@ -59,9 +59,9 @@ def knn_graph(
            [1., 0., 0.],
            [0., 2., 0.]])
     """
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     index = (
-        build_index(contiguous_floats(X), metric=metric, p=p)
+        build_index(_contiguous_floats(X), metric=metric, p=p)
         if index is None
         else index
     )
@@ -92,9 +92,9 @@ def radius_graph(
            [1., 0., 0.],
            [0., 0., 0.]])
     """
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     index = (
-        build_index(contiguous_floats(X), metric=metric, p=p)
+        build_index(_contiguous_floats(X), metric=metric, p=p)
         if index is None
         else index
     )
@@ -106,17 +106,17 @@ def radius_graph(
         numbers = np.arange(n)[rows] if isinstance(rows, slice) else np.asarray(rows)
         n_neighbors = np.diff(indptr)
         if not include_self:
-            of = np.repeat(numbers, n_neighbors)
-            keep = indices != of
+            row_of_edge = np.repeat(numbers, n_neighbors)
+            is_edge = indices != row_of_edge
             n_neighbors = n_neighbors - np.bincount(
-                np.repeat(np.arange(len(n_neighbors)), n_neighbors)[~keep],
+                np.repeat(np.arange(len(n_neighbors)), n_neighbors)[~is_edge],
                 minlength=len(n_neighbors),
             )
-            indices, dist = indices[keep], dist[keep]
+            indices, dist = indices[is_edge], dist[is_edge]
         counts.append(n_neighbors)
         neighbors.append(indices)
         lengths.append(dist)
-    return assemble_csr(counts, neighbors, lengths, n, mode)
+    return _assemble_csr(counts, neighbors, lengths, n, mode)
 
 
 def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
@@ -134,13 +134,13 @@ def threshold_graph(X, t, *, mode="connectivity", metric="euclidean", p=2.0):
     """
     if metric != "precomputed":
         return radius_graph(X, t, mode=mode, metric=metric, p=p)
-    check_edge_mode(mode)
+    _check_edge_mode(mode)
     if sp.issparse(X):
         G = sp.coo_array(X)
-        keep = (G.data <= t) & (G.row != G.col)
-        i = G.row[keep]
-        j = G.col[keep]
-        d = G.data[keep]
+        is_edge = (G.data <= t) & (G.row != G.col)
+        i = G.row[is_edge]
+        j = G.col[is_edge]
+        d = G.data[is_edge]
     else:
         D = np.asarray(X)
         if D.ndim != 2 or D.shape[0] != D.shape[1]:
@@ -163,24 +163,24 @@ def symmetrize_graph(G, method):
         )
     n = G.shape[0]
     row = np.repeat(np.arange(n), np.diff(G.indptr))
-    one = np.minimum(row, G.indices) * np.int64(n) + np.maximum(row, G.indices)
-    pairs, first, times = np.unique(one, return_index=True, return_counts=True)
+    pair_keys = np.minimum(row, G.indices) * np.int64(n) + np.maximum(row, G.indices)
+    pairs, first, times = np.unique(pair_keys, return_index=True, return_counts=True)
     self_edge = pairs // n == pairs % n
     if method == "mutual":
-        keep = (times == 2) | self_edge
-        pairs = pairs[keep]
-        first = first[keep]
-        self_edge = self_edge[keep]
+        is_kept = (times == 2) | self_edge
+        pairs = pairs[is_kept]
+        first = first[is_kept]
+        self_edge = self_edge[is_kept]
     i = pairs // n
     j = pairs % n
     v = G.data[first]
     not_loop = ~self_edge
     data = np.concatenate([v, v[not_loop]])
-    at = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))
-    return sp.csr_array((data, at), shape=G.shape)
+    indices = (np.concatenate([i, j[not_loop]]), np.concatenate([j, i[not_loop]]))
+    return sp.csr_array((data, indices), shape=G.shape)
 
 
-def assemble_csr(counts, neighbors, lengths, n, mode):
+def _assemble_csr(counts, neighbors, lengths, n, mode):
     """The CSR matrix of a blocked neighbour search."""
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
     indices = np.concatenate(neighbors)
@@ -188,14 +188,14 @@ def assemble_csr(counts, neighbors, lengths, n, mode):
     return sp.csr_array((data, indices, indptr), shape=(n, n))
 
 
-def contiguous_floats(X):
+def _contiguous_floats(X):
     """X as a C-ordered float matrix."""
     X = np.asarray(X)
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     return np.ascontiguousarray(X)
 
 
-def check_edge_mode(mode):
+def _check_edge_mode(mode):
     """Raise if a mode is unknown."""
     if mode not in EDGE_MODES:
         raise ValueError(f"mode must be 'distance' or 'connectivity', got {mode!r}.")

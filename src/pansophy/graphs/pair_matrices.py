@@ -60,9 +60,9 @@ def symmetric_pair_matrix(A, kind="distance"):
             f"a matrix of pairs must be symmetric: ({i}, {j}) holds {A[i, j]:.6g}, "
             f"({j}, {i}) holds {A[j, i]:.6g}."
         )
-    off = np.abs(np.diag(A) - DIAGONAL[kind])
-    if not (off <= max(slack, ROUNDING)).all():
-        i = int(np.argmax(off))
+    deviation = np.abs(np.diag(A) - DIAGONAL[kind])
+    if not (deviation <= max(slack, ROUNDING)).all():
+        i = int(np.argmax(deviation))
         raise ValueError(
             f"the diagonal of a {kind} matrix must be {DIAGONAL[kind]:g}: entry {i} is "
             f"{A[i, i]:.6g}."
@@ -116,10 +116,10 @@ def edge_list(G) -> EdgeList:
         C = sp.coo_array(G)
         if abs(C - C.T).max() != 0:
             raise ValueError("the graph must be symmetric: each edge is listed once.")
-        keep = C.row < C.col
-        order = np.lexsort((C.col[keep], C.row[keep]))
-        i, j = (a[keep][order].astype(np.int64) for a in (C.row, C.col))
-        return EdgeList(i, j, C.data[keep][order], C.shape[0])
+        is_upper = C.row < C.col
+        order = np.lexsort((C.col[is_upper], C.row[is_upper]))
+        i, j = (a[is_upper][order].astype(np.int64) for a in (C.row, C.col))
+        return EdgeList(i, j, C.data[is_upper][order], C.shape[0])
     A = np.asarray(G, np.float64)
     if A.ndim != 2 or A.shape[0] != A.shape[1] or not np.array_equal(A, A.T):
         raise ValueError("the graph must be a symmetric matrix.")

@@ -16,7 +16,7 @@ class ExportError(ValueError):
     """A model, or a part of it, that has no equal in the other format."""
 
 
-def import_onnx():
+def _import_onnx():
     """The `onnx` package; one sentence where it is not installed."""
     try:
         import onnx
@@ -31,7 +31,7 @@ class Graph:
     """Nodes, constants and inputs of a graph that is being built."""
 
     def __init__(self):
-        self._onnx = import_onnx()
+        self._onnx = _import_onnx()
         self._nodes = []
         self._constants = []
         self._inputs = []

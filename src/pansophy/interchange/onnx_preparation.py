@@ -17,7 +17,7 @@ MOST_LOOKED_UP = 1000  # values of a sine that a graph holds
 UNKNOWN = "\x00unknown"  # a text that is no level
 
 
-def is_text_input(column) -> bool:
+def _is_text_input(column) -> bool:
     """Whether the values of a column are given as texts."""
     return column.role in ("category", "ordinal")
 
@@ -31,9 +31,9 @@ def frame_inputs(graph, columns) -> list[str]:
                 f"Column {column.name!r} holds texts, whose preparation is not "
                 "exported: leave it out of the comparison, or serve the model."
             )
-        name = graph.input(column.name, 1, text=is_text_input(column))
+        name = graph.input(column.name, 1, text=_is_text_input(column))
         results.append(
-            _level_codes(graph, column, name) if is_text_input(column) else name
+            _level_codes(graph, column, name) if _is_text_input(column) else name
         )
     return results
 
@@ -63,7 +63,7 @@ def rows_as_inputs(frame, columns) -> dict[str, np.ndarray]:
     """What the inputs get for the rows of a frame."""
     results = {}
     for values, column in zip(frame.values.T, columns, strict=True):
-        if not is_text_input(column):
+        if not _is_text_input(column):
             results[column.name] = values[:, None]
             continue
         names = np.array([*map(str, column.levels), UNKNOWN, ""], dtype=object)

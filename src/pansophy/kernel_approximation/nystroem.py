@@ -47,9 +47,9 @@ def inverse_square_root(K):
     """
     values, vectors = np.linalg.eigh(np.asarray(K, dtype=np.float64))
     top = max(float(values.max(initial=0.0)), 1e-300)
-    keep = values > len(values) * np.finfo(float).eps * top
-    root = vectors[:, keep] / np.sqrt(values[keep])
-    return root @ vectors[:, keep].T
+    is_positive = values > len(values) * np.finfo(float).eps * top
+    root = vectors[:, is_positive] / np.sqrt(values[is_positive])
+    return root @ vectors[:, is_positive].T
 
 
 @saved_state(
@@ -119,21 +119,21 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
             X, _ = self._check_training_data(X, **SPARSE)
         n = int(X.shape[0])
         rng = make_rng(self.random_state)
-        at = rng.permutation(n)[: min(self.n_components, n)]
-        self.component_indices_ = at
+        drawn_rows = rng.permutation(n)[: min(self.n_components, n)]
+        self.component_indices_ = drawn_rows
         if self._precomputed:
             if X.shape[0] != X.shape[1]:
                 raise ParameterError(
                     f"a precomputed kernel must be a square matrix, got {X.shape}."
                 )
             K = X.toarray() if sparse.issparse(X) else X
-            inner = to_numpy(K)[np.ix_(at, at)]
-            self.components_ = np.empty((len(at), n))
-            self.components_[:] = to_numpy(K)[at]
+            inner = to_numpy(K)[np.ix_(drawn_rows, drawn_rows)]
+            self.components_ = np.empty((len(drawn_rows), n))
+            self.components_[:] = to_numpy(K)[drawn_rows]
         else:
             if not takes_objects(self.kernel):
                 refuse_overflowing_squares(self, X)
-            self.components_ = take_array_rows(X, at)
+            self.components_ = _take_array_rows(X, drawn_rows)
             with threads.limit_threads(self.n_jobs):
                 inner = to_numpy(self._kernel()(self.components_))
         root = inverse_square_root(inner)
@@ -141,7 +141,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
         if sparse.issparse(X) or takes_objects(self.kernel):
             like = np.empty(0, X.dtype if sparse.issparse(X) else np.float64)
         self.normalization_ = asarray(root, like=like)
-        self._n_features_out = len(at)
+        self._n_features_out = len(drawn_rows)
         return self
 
     @property
@@ -189,7 +189,7 @@ class Nystroem(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def take_array_rows(X, at):
+def _take_array_rows(X, at):
     """Rows of an array, a sparse matrix or a tensor."""
     if is_foreign(X):
         xp = namespace(X)

@@ -33,14 +33,14 @@ SPARSE = {"accept_sparse": "csr"}
 MAX_SKETCH = 1 << 24  # features of a model file: nothing else in it bounds them
 
 
-def cosine_features(X, W, u):
+def _cosine_features(X, W, u):
     """sqrt(2 / D) cos(X W + u), eq. (1)."""
     projected = X @ W
     xp = namespace(projected)
     return math.sqrt(2 / W.shape[1]) * xp.cos(projected + u)
 
 
-def gaussian_directions(d, count, rng, *, orthogonal):
+def _gaussian_directions(d, count, rng, *, orthogonal):
     """Columns of N(0, I), (d, count), orthogonal in blocks of d if asked for."""
     if not orthogonal:
         return rng.standard_normal((d, count))
@@ -96,10 +96,10 @@ class RBFSampler(PrefixedOutput, Transformer, Estimator):
         """Draw W and u; y is not used."""
         X, _ = self._check_training_data(X, **SPARSE)
         refuse_overflowing_squares(self, X)
-        gamma = scale_gamma(X) if self.gamma == "scale" else float(self.gamma)
+        gamma = _scale_gamma(X) if self.gamma == "scale" else float(self.gamma)
         rng = make_rng(self.random_state)
         d = int(X.shape[1])
-        W = gaussian_directions(d, self.n_components, rng, orthogonal=self.orthogonal)
+        W = _gaussian_directions(d, self.n_components, rng, orthogonal=self.orthogonal)
         u = rng.uniform(0, 2 * math.pi, self.n_components)
         dtype = np.float32 if str(X.dtype).endswith("float32") else np.float64
         self.random_weights_ = (math.sqrt(2 * gamma) * W).astype(dtype)
@@ -114,7 +114,7 @@ class RBFSampler(PrefixedOutput, Transformer, Estimator):
         W, u = self.random_weights_, self.random_offset_
         if is_foreign(X):
             W, u = asarray(W, like=X), asarray(u, like=X)
-        return cosine_features(X, W, u)
+        return _cosine_features(X, W, u)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -123,7 +123,7 @@ class RBFSampler(PrefixedOutput, Transformer, Estimator):
         return tags
 
 
-def scale_gamma(X) -> float:
+def _scale_gamma(X) -> float:
     """1 / (d var(X)) over all entries, zeros of a sparse X included; 1 for var 0."""
     if sparse.issparse(X):
         mean = X.sum() / (X.shape[0] * X.shape[1])
@@ -196,14 +196,14 @@ class PolynomialCountSketch(PrefixedOutput, Transformer, Estimator):
         refuse_overflowing_squares(self, X)
         A = X * math.sqrt(self.gamma)
         if self.coef0 != 0:
-            one = np.full((A.shape[0], 1), math.sqrt(self.coef0), A.dtype)
+            constant = np.full((A.shape[0], 1), math.sqrt(self.coef0), A.dtype)
             join = sparse.hstack if sparse.issparse(A) else np.hstack
-            A = join([A, one])
+            A = join([A, constant])
         total = None
         width = A.shape[1]
-        for at, signs in zip(self.indexHash_, self.bitHash_, strict=True):
+        for hashed_index, signs in zip(self.indexHash_, self.bitHash_, strict=True):
             S = sparse.csr_array(
-                (signs.astype(A.dtype), (np.arange(width), at)),
+                (signs.astype(A.dtype), (np.arange(width), hashed_index)),
                 shape=(width, self.n_components),
             )
             sketch = A @ S

@@ -51,7 +51,7 @@ AsymmetricParameter = Annotated[
 ]
 
 
-def solve_symmetric(M, right):
+def _solve_symmetric(M, right):
     """M^-1 right; the shortest least-squares solution, with a warning, if singular.
 
     M of eq. (1) is indefinite: it is singular if a singular value of H is 1 / C.
@@ -70,7 +70,7 @@ def solve_symmetric(M, right):
     return scipy.linalg.lstsq(M, right)[0]
 
 
-def solve_asymmetric(K, y, C):
+def _solve_asymmetric(K, y, C):
     """alpha, beta, b_1 and b_2 of eq. (1) for signs y and costs C (n,)."""
     n = len(K)
     live = np.flatnonzero(C > 0)
@@ -86,7 +86,7 @@ def solve_asymmetric(K, y, C):
     M[2 : m + 2, m + 2 :] = H
     M[m + 2 :, 2 : m + 2] = H.T
     right = np.concatenate([np.zeros(2), root, root])
-    result = solve_symmetric(M, right)
+    result = _solve_symmetric(M, right)
     result[:2] /= np.linalg.norm(root)
     result[2:] *= np.tile(root, 2)
     alpha, beta = np.zeros(n), np.zeros(n)
@@ -147,8 +147,8 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
 
     def _make_kernel(self, X) -> Any:
         kernel: Any = self.kernel
-        ours = isinstance(kernel, (str, AbstractKernel)) or is_sklearn_kernel(kernel)
-        if ours:
+        is_own = isinstance(kernel, (str, AbstractKernel)) or is_sklearn_kernel(kernel)
+        if is_own:
             return super()._make_kernel(X)
         return kernel if isinstance(kernel, Asymmetric) else Asymmetric(kernel)
 
@@ -161,7 +161,7 @@ class AsymmetricLSSVM(Classifier, AbstractKernelModel):
         K = np.asarray(X if self.kernel_ is None else self.kernel_(X), np.float64)
         Y = signs_against_rest(codes, len(self.classes_))
         C = np.full(len(Y), float(self.C)) if w is None else self.C * w
-        parts = [solve_asymmetric(K, y, C) for y in Y.T]
+        parts = [_solve_asymmetric(K, y, C) for y in Y.T]
         self.alpha_, self.beta_ = (
             np.column_stack([p[i] for p in parts]) for i in (0, 1)
         )

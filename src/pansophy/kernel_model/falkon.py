@@ -64,7 +64,7 @@ LossParameter = Annotated[
 ]
 
 
-def smooth_loss(loss) -> Loss:
+def _smooth_loss(loss) -> Loss:
     """A loss by name or itself; one without curvature is refused."""
     if isinstance(loss, str):
         loss = half_squared if loss == "squared_error" else get_loss(loss)
@@ -75,7 +75,7 @@ def smooth_loss(loss) -> Loss:
     return loss
 
 
-def check_targets(loss, y):
+def _check_targets(loss, y):
     """Refuse targets outside the domain of a loss."""
     low = {"nonnegative": 0.0, "positive": np.nextafter(0, 1), "fraction": 0.0}
     bad = loss.domain in low and y.min() < low[loss.domain]
@@ -191,7 +191,7 @@ class FalkonRegressor(Regressor, AbstractFalkon):
     def fit(self, X, y, sample_weight=None):
         """Minimise eq. (1) over sums of kernels at the centres."""
         X, y, w = self._check_rows(X, y, sample_weight, "numbers")
-        loss = smooth_loss(self.loss)
+        loss = _smooth_loss(self.loss)
         Y = np.asarray(y, np.float64)
         Y2 = Y if Y.ndim == 2 else Y[:, None]
         features = self._features(X, w)
@@ -204,7 +204,7 @@ class FalkonRegressor(Regressor, AbstractFalkon):
                     f"loss={loss.name!r} of FalkonRegressor takes one output; several "
                     "need 'squared_error'."
                 )
-            check_targets(loss, Y2[:, 0])
+            _check_targets(loss, Y2[:, 0])
             problem = SmoothProblem(
                 features, loss, Y2[:, 0], weights, self.alpha, 1, self.fit_intercept
             )
@@ -237,7 +237,7 @@ class FalkonRegressor(Regressor, AbstractFalkon):
     def predict(self, X):
         """The mean of the targets: the inverse link of f + b."""
         f = self._scores(X) + self.intercept_
-        return smooth_loss(self.loss).link.inverse(f)
+        return _smooth_loss(self.loss).link.inverse(f)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -316,7 +316,7 @@ class FalkonClassifier(Classifier, AbstractFalkon):
         if self.loss == "logistic":
             loss = get_loss("logistic")
             return [(loss, (codes == 1) * 1.0, 1) if k == 2 else (softmax, codes, k)]
-        loss = smooth_loss(self.loss)
+        loss = _smooth_loss(self.loss)
         return [(loss, y, 1) for y in signs_against_rest(codes, k).T]
 
     def _solution(self, X, y, features, loss, targets, w, outputs):

@@ -53,7 +53,7 @@ class PivotedFactor(NamedTuple):
     pivots: np.ndarray  # (r,)
 
 
-def pivoted_factor(K) -> PivotedFactor:
+def _pivoted_factor(K) -> PivotedFactor:
     """L L^T = K to rounding, with as many columns as K has rank."""
     n = len(K)
     K = np.asarray(K, dtype=np.float64)
@@ -66,7 +66,7 @@ def pivoted_factor(K) -> PivotedFactor:
 
 def dense_features(K) -> KernelFeatures:
     """Eq. (3): K must be positive semi-definite."""
-    L, pivots = pivoted_factor(K)
+    L, pivots = _pivoted_factor(K)
     top = L[pivots]  # lower triangular
     return KernelFeatures(
         forward=lambda V: L @ V,
@@ -81,12 +81,12 @@ def dense_features(K) -> KernelFeatures:
 def nystroem_features(kernel, X, centers) -> KernelFeatures:
     """Eq. (4) for a kernel on the rows X, with the rows `centers` of them."""
     rows, _ = kernel.as_rows(X)
-    factor = pivoted_factor(kernel(rows[centers]))
-    at = centers[factor.pivots]
+    factor = _pivoted_factor(kernel(rows[centers]))
+    pivots = centers[factor.pivots]
     top = factor.L[factor.pivots]  # K_mm = top top^T, T = top^T
-    Z = rows[at]
+    Z = rows[pivots]
     n = int(rows.shape[0])
-    r = len(at)
+    r = len(pivots)
     # the features of all centres, a sample of those of all rows
     sample = factor.L
     times = n / len(centers)
@@ -110,7 +110,7 @@ def nystroem_features(kernel, X, centers) -> KernelFeatures:
         moments=moments,
         coefficients=lambda V: solve_triangular(top, V, transposed=True),
         rank=r,
-        rows=at,
+        rows=pivots,
     )
 
 
@@ -172,16 +172,16 @@ class SmoothProblem(NamedTuple):
         """The function v -> H v at x, eq. (2)."""
         F = self.scores(x)
         D = self.curvatures(F)
-        several = self.loss is softmax
+        is_multiclass = self.loss is softmax
         P = D
-        if several:
+        if is_multiclass:
             E = np.exp(F - F.max(axis=1, keepdims=True))
             P = E / E.sum(axis=1, keepdims=True)
 
         def product(v):
             V, b = self.unpack(v)
             U = self.features.forward(V) + b
-            if several:
+            if is_multiclass:
                 U = P * (U - np.sum(P * U, axis=1, keepdims=True)) * self.w[:, None]
             else:
                 U = D * U
@@ -193,7 +193,7 @@ class SmoothProblem(NamedTuple):
         """An approximation of H^-1 at x: a factor for each column."""
         D = self.curvatures(self.scores(x))
         solvers = [
-            system_solver(self.features, d, self.alpha, intercept=self.intercept)
+            _system_solver(self.features, d, self.alpha, intercept=self.intercept)
             for d in np.maximum(D, 1e-8 * self.w[:, None]).T
         ]
 
@@ -206,7 +206,7 @@ class SmoothProblem(NamedTuple):
         return precondition
 
 
-def system_solver(features, d, alpha, *, intercept):
+def _system_solver(features, d, alpha, *, intercept):
     """A function that solves eq. (2) for weights d, by a factor: (r + 1, ...) arrays.
 
     Without an intercept the last row is returned as it is.
@@ -276,7 +276,7 @@ def fit_squared_loss(
     return conjugate_gradients(
         product,
         np.concatenate([features.adjoint(right), last]),
-        precondition=system_solver(features, w, alpha, intercept=intercept),
+        precondition=_system_solver(features, w, alpha, intercept=intercept),
         max_iter=max_iter,
         tol=tol,
         task=task,

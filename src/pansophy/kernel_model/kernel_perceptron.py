@@ -44,7 +44,7 @@ def perceptron_objective(K, y, dual_coef) -> float:
     return float(np.maximum(0.0, -np.asarray(y) * (K @ dual_coef)).sum())
 
 
-def learn_from_mistakes(K, y, order, *, eta, max_iter, task):
+def _learn_from_mistakes(K, y, order, *, eta, max_iter, task):
     """Passes of eq. (2) until one is clean; the model is (coefficients, scores)."""
     from . import _kernel_perceptron as loops
 
@@ -126,7 +126,7 @@ class KernelPerceptron(Classifier, AbstractKernelModel):
         results = []
         for signs in np.ascontiguousarray(Y.T):
             result = self._run_driver(
-                lambda task, y=signs: learn_from_mistakes(
+                lambda task, y=signs: _learn_from_mistakes(
                     K, y, order, eta=self.eta0, max_iter=self.max_iter, task=task
                 ),
                 total=self.max_iter,

@@ -36,7 +36,7 @@ LocalKernel = Annotated[
 ]
 
 
-def local_lines(D, T, v, alpha):
+def _local_lines(D, T, v, alpha):
     """b of eq. (1) for m queries: rows D (m, k, d) less the query, targets T (m, k, t).
 
     Both sides are centred by the weights v (m, k), so that the intercept is not
@@ -50,9 +50,9 @@ def local_lines(D, T, v, alpha):
     A, B = root * (D - middle), root * (T - mean)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     floor = s.max(axis=1, keepdims=True, initial=0.0) * max(A.shape[1:]) * 1e-15
-    keep = s > np.maximum(floor, 1e-300)
-    safe = np.where(keep, s, 1.0)
-    gain = np.where(keep, 1.0 / (safe + alpha / safe), 0.0)  # s / (s^2 + alpha)
+    is_kept = s > np.maximum(floor, 1e-300)
+    safe = np.where(is_kept, s, 1.0)
+    gain = np.where(is_kept, 1.0 / (safe + alpha / safe), 0.0)  # s / (s^2 + alpha)
     slope = np.swapaxes(Vt, 1, 2) @ (gain[:, :, None] * (np.swapaxes(U, 1, 2) @ B))
     return (mean - middle @ slope)[:, 0, :]
 
@@ -117,15 +117,15 @@ class LocallyWeightedRegression(Regressor, Estimator):
         near = self._neighbors(Q)
         out = np.empty((len(Q), Y.shape[1]))
         for cut in block_slices(len(Q), max(1, BLOCK // (near.shape[1] * d))):
-            at = near[cut]
-            rows = self.X_fit_[at]
-            v = self._w[at] * self._kernel_weights(Q[cut], rows)
+            neighbors = near[cut]
+            rows = self.X_fit_[neighbors]
+            v = self._w[neighbors] * self._kernel_weights(Q[cut], rows)
             if self.degree == 0:
                 share = v / v.sum(axis=1, keepdims=True)
-                out[cut] = (share[:, :, None] * Y[at]).sum(axis=1)
+                out[cut] = (share[:, :, None] * Y[neighbors]).sum(axis=1)
             else:
                 gap = rows - Q[cut][:, None, :]
-                out[cut] = local_lines(gap, Y[at], v, self.alpha)
+                out[cut] = _local_lines(gap, Y[neighbors], v, self.alpha)
         return out if self.y_fit_.ndim == 2 else out[:, 0]
 
     def _neighbors(self, Q):

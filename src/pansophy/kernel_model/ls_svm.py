@@ -59,8 +59,8 @@ def solve_ls_svm(K, Y, C, w=None):
         K, Y = K[np.ix_(live, live)], Y[live]
     K = np.asarray(K, dtype=np.float64)
     right = np.column_stack([np.ones(len(K)), Y])
-    both = solve_shifted_or_least_squares(K, shift, right)
-    u, V = both[:, 0], both[:, 1:]
+    solution = solve_shifted_or_least_squares(K, shift, right)
+    u, V = solution[:, 0], solution[:, 1:]
     b = (u @ Y) / u.sum()
     A[live] = V - u[:, None] * b
     return A, b
@@ -161,9 +161,9 @@ class LSSVMClassifier(Classifier, AbstractKernelModel):
         codes, w = encode_classes(self, y, w)
         Y = signs_against_rest(codes, len(self.classes_))
         A, self.intercept_ = solve_ls_svm(self._gram(X), Y, self.C, w)
-        two = Y.shape[1] == 1
-        self.dual_coef_ = A[:, 0] if two else A
-        self.alpha_ = (Y * A)[:, 0] if two else Y * A
+        is_binary = Y.shape[1] == 1
+        self.dual_coef_ = A[:, 0] if is_binary else A
+        self.alpha_ = (Y * A)[:, 0] if is_binary else Y * A
         self.X_fit_ = X
         return self
 

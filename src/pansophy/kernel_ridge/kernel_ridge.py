@@ -66,27 +66,31 @@ class DescentState(NamedTuple):
     slope: float  # largest entry of the gradient over that of y
 
 
-def solve_dual_ridge(K, Y, alpha):
+def _solve_dual_ridge(K, Y, alpha):
     """a of eq. (2) for a matrix K and weights of 1, by a factor: (n, t)."""
     columns = []
     for a in np.unique(alpha):
-        at = np.flatnonzero(alpha == a)
-        part = namespace(Y).take(Y, at_like(at, Y), axis=1)
-        columns.append((at, solve_shifted_or_least_squares(K, float(a), part)))
+        columns_of_alpha = np.flatnonzero(alpha == a)
+        part = namespace(Y).take(Y, _at_like(columns_of_alpha, Y), axis=1)
+        columns.append(
+            (columns_of_alpha, solve_shifted_or_least_squares(K, float(a), part))
+        )
     if len(columns) == 1:
         return columns[0][1]
-    order = np.argsort(np.concatenate([at for at, _ in columns]), kind="stable")
+    order = np.argsort(
+        np.concatenate([target_columns for target_columns, _ in columns]), kind="stable"
+    )
     xp = namespace(Y)
     joined = xp.concat([part for _, part in columns], axis=1)
-    return xp.take(joined, at_like(order, Y), axis=1)
+    return xp.take(joined, _at_like(order, Y), axis=1)
 
 
-def at_like(at, Y):
+def _at_like(at, Y):
     """Places as an array of the library of Y."""
     return namespace(Y).asarray(at, device=getattr(Y, "device", None))
 
 
-def dual_ridge_by_cg(product, diagonal, row, Y, alpha, **options) -> Result:
+def _dual_ridge_by_cg(product, diagonal, row, Y, alpha, **options) -> Result:
     """a of eq. (2) by products with K: one alpha, several right-hand sides."""
     n = int(Y.shape[0])
     rank = min(RANK, n)
@@ -104,7 +108,7 @@ def dual_ridge_by_cg(product, diagonal, row, Y, alpha, **options) -> Result:
     )
 
 
-def dual_ridge_by_descent(product, Y, alpha, eta, *, max_iter, tol, task) -> Result:
+def _dual_ridge_by_descent(product, Y, alpha, eta, *, max_iter, tol, task) -> Result:
     """Gradient descent, eq. (3), from 0."""
     xp = namespace(Y)
     scale = float(xp.max(xp.abs(Y))) or 1.0
@@ -213,7 +217,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
         sample_weight : array of shape (n,), optional
         """
         X, y, w = self._check_kernel_data(X, y, sample_weight, "numbers")
-        like = X if is_foreign(X) else np.empty(0, solution_dtype(X))
+        like = X if is_foreign(X) else np.empty(0, _solution_dtype(X))
         Y = asarray(to_numpy(y) if not is_foreign(y) else y, like=like)
         Y2 = Y if Y.ndim == 2 else Y[:, None]
         alpha = np.broadcast_to(np.asarray(self.alpha, float), (int(Y2.shape[1]),))
@@ -242,7 +246,7 @@ class KernelRidge(Regressor, AbstractKernelModel):
             if S is not None:
                 K = S * K * S[:, 0][None, :]
             self.n_iter_ = 1
-            return solve_dual_ridge(K, Y, alpha)
+            return _solve_dual_ridge(K, Y, alpha)
         if np.unique(alpha).size > 1:
             raise ParameterError(
                 f"solver={self.solver_!r} of KernelRidge takes one alpha for all "
@@ -255,11 +259,11 @@ class KernelRidge(Regressor, AbstractKernelModel):
         def run(task):
             options = {"max_iter": limit, "tol": self.tol, "task": task}
             if self.solver_ == "cg":
-                return dual_ridge_by_cg(product, diagonal, row, Y, a, **options)
+                return _dual_ridge_by_cg(product, diagonal, row, Y, a, **options)
             eta = self.eta
             if eta is None:
                 eta = 0.5 / (float(namespace(diagonal).sum(diagonal)) + a)
-            return dual_ridge_by_descent(product, Y, a, eta, **options)
+            return _dual_ridge_by_descent(product, Y, a, eta, **options)
 
         state = self._run_driver(run, total=limit, X=X, y=Y).state
         return state.X if self.solver_ == "cg" else state.A
@@ -307,6 +311,6 @@ class KernelRidge(Regressor, AbstractKernelModel):
         return tags
 
 
-def solution_dtype(X):
+def _solution_dtype(X):
     """float32 of float32 rows, else float64."""
     return X.dtype if getattr(X, "dtype", None) == np.float32 else np.float64

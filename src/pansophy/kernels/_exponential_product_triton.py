@@ -38,7 +38,7 @@ TILES = {torch.float32: Tile(128, 64, 8), torch.float64: Tile(64, 32, 4)}
 
 
 @triton.jit(do_not_specialize=["n", "m", "shares", "tiles"])
-def product_kernel(
+def _product_kernel(
     a_ptr, b_ptr, v_ptr, out_ptr, n, m, shares, tiles,
     D: tl.constexpr, K: tl.constexpr, HEIGHT: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
@@ -67,15 +67,15 @@ def product_kernel(
             v = tl.load(v_ptr + j, mask=inside, other=0.0)
             out += tl.sum(entries * v[None, :], axis=1)
         else:
-            at = j[:, None] * K + k[None, :]
-            v = tl.load(v_ptr + at, mask=inside[:, None], other=0.0)
+            v_offsets = j[:, None] * K + k[None, :]
+            v = tl.load(v_ptr + v_offsets, mask=inside[:, None], other=0.0)
             out = tl.dot(entries, v, out, input_precision="ieee", out_dtype=number)
     row = tl.program_id(1).to(tl.int64) * n + i
     if K == 1:
         tl.store(out_ptr + row, out, mask=i < n)
     else:
-        to = row[:, None] * K + k[None, :]
-        tl.store(out_ptr + to, out, mask=(i < n)[:, None])
+        out_offsets = row[:, None] * K + k[None, :]
+        tl.store(out_ptr + out_offsets, out, mask=(i < n)[:, None])
 
 
 def takes(A, B, V) -> bool:
@@ -85,7 +85,7 @@ def takes(A, B, V) -> bool:
     return A.dtype in TILES and sizes and not watched
 
 
-def filled(X, rows, columns):
+def _zero_padded(X, rows, columns):
     """X with rows and columns of zeros behind."""
     n, d = X.shape
     return torch.nn.functional.pad(X, (0, columns - d, 0, rows - n))
@@ -103,9 +103,9 @@ def exponential_product(A, B, V):
     shares = min(triton.cdiv(PROGRAMS, blocks), triton.cdiv(tiles, TILES_OF_A_SHARE))
     scale = 1 / math.log(2) if A.dtype == torch.float32 else 1.0
     out = A.new_empty(shares, n, K)
-    product_kernel[(blocks, shares)](
-        filled(A * scale, n, D), filled(B, tiles * width, D).T.contiguous(),
-        filled(V, m, K).contiguous(), out, n, m, shares, tiles,
+    _product_kernel[(blocks, shares)](
+        _zero_padded(A * scale, n, D), _zero_padded(B, tiles * width, D).T.contiguous(),
+        _zero_padded(V, m, K).contiguous(), out, n, m, shares, tiles,
         D=D, K=K, HEIGHT=height, WIDTH=width, num_warps=warps, num_stages=2,
     )  # fmt: skip
     return out.sum(0)[:, :k]

@@ -17,11 +17,11 @@ def subsequence_kernel(codes, start, other, other_start, length, decay, out):
         s = codes[start[i] : start[i + 1]]
         for j in range(m):
             t = other[other_start[j] : other_start[j + 1]]
-            out[i, j] = shared_subsequences(s, t, length, decay, table)
+            out[i, j] = _shared_subsequences(s, t, length, decay, table)
 
 
 @compiled
-def shared_subsequences(s, t, length, decay, table):
+def _shared_subsequences(s, t, length, decay, table):
     """sum over shared subsequences of decay^(spans), by dynamic programming.
 
     table[q, j] is K'_q of the part of s read so far and the first j symbols of t:

@@ -218,27 +218,27 @@ class Anova(WrappedKernel):
 
     def block(self, X, Z):
         zero = empty_block(X, Z)
-        return symmetric_polynomials(self._column_kernels(X, Z), self.degree, zero)[-1]
+        return _symmetric_polynomials(self._column_kernels(X, Z), self.degree, zero)[-1]
 
     def diag(self, X):
         X, _ = self.as_rows(X)
         d = int(X.shape[1])
         parts = [self.kernel.diag(X[:, j : j + 1]) for j in range(d)]
-        return symmetric_polynomials(parts, self.degree, full_diag(X, 0.0))[-1]
+        return _symmetric_polynomials(parts, self.degree, full_diag(X, 0.0))[-1]
 
     def gradient_block(self, X, Z):
         zero = empty_block(X, Z)
         parts = self._column_kernels(X, Z)
         total: list = [zero for _ in range(len(self.kernel.theta))]
         for j in range(len(parts)):
-            others = parts[:j] + parts[j + 1 :]
-            outer = symmetric_polynomials(others, self.degree - 1, zero)[-1]
+            other_parts = parts[:j] + parts[j + 1 :]
+            outer = _symmetric_polynomials(other_parts, self.degree - 1, zero)[-1]
             inner = self.kernel.gradient_block(X[:, j : j + 1], Z[:, j : j + 1])
             total = [t + outer * g for t, g in zip(total, inner, strict=True)]
         return total
 
 
-def symmetric_polynomials(values, degree, zero) -> list:
+def _symmetric_polynomials(values, degree, zero) -> list:
     """The elementary symmetric polynomials e_0 to e_degree of some arrays, eq. (3)."""
     e = [zero + 1] + [zero] * degree
     for value in values:
@@ -274,6 +274,6 @@ class AllSubsets(AbstractKernel):
         d = int(X.shape[1])
         xp = namespace(X)
         subsets = [s for size in range(d + 1) for s in combinations(range(d), size)]
-        one = xp.ones_like(xp.sum(X, axis=1))
-        parts = [reduce(lambda v, j: v * X[:, j], s, one) for s in subsets]
+        ones = xp.ones_like(xp.sum(X, axis=1))
+        parts = [reduce(lambda v, j: v * X[:, j], s, ones) for s in subsets]
         return xp.stack(parts, axis=1)

@@ -95,12 +95,12 @@ class AbstractKernel(ABC):
         cls.__repr__ = cls.__repr__  # so that `dataclass` does not write another
 
     def __repr__(self):
-        given = [
-            f"{field.name}={short_text(getattr(self, field.name))}"
+        arguments = [
+            f"{field.name}={_short_text(getattr(self, field.name))}"
             for field in dataclasses.fields(self)  # pyrefly: ignore
             if field.repr
         ]
-        return f"{type(self).__name__}({', '.join(given)})"
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def __sklearn_clone__(self):
         return self  # kernels never change
@@ -154,11 +154,11 @@ class AbstractKernel(ABC):
 
     def __call__(self, X, Z=None):
         """The matrix of k(x, z), eq. (3); Z = None means X."""
-        rows, other = self.as_rows(X, Z)
-        if 0 in (rows.shape[0], other.shape[0]):
-            return empty_block(rows, other)
+        rows, other_rows = self.as_rows(X, Z)
+        if 0 in (rows.shape[0], other_rows.shape[0]):
+            return empty_block(rows, other_rows)
         if Z is not None:
-            return map_tiles(self.block, rows, other, dtype=block_dtype(rows))
+            return map_tiles(self.block, rows, other_rows, dtype=_block_dtype(rows))
         K = symmetric_gram_matrix(self, rows)
         if not self.is_psd:
             warn_if_indefinite(self, K)
@@ -174,21 +174,21 @@ class AbstractKernel(ABC):
         >>> Linear().matmul([[1.0], [2.0]], [[3.0], [4.0]], np.array([1.0, 1.0]))
         array([ 7., 14.])
         """
-        rows, other = self.as_rows(X, Z)
-        V = values_like(V, rows)
-        if V.ndim not in (1, 2) or V.shape[0] != other.shape[0]:
+        rows, other_rows = self.as_rows(X, Z)
+        V = _values_like(V, rows)
+        if V.ndim not in (1, 2) or V.shape[0] != other_rows.shape[0]:
             raise ValueError(
-                f"V of matmul must have {other.shape[0]} rows, got shape "
+                f"V of matmul must have {other_rows.shape[0]} rows, got shape "
                 f"{tuple(V.shape)}."
             )
         columns = V if V.ndim == 2 else V[:, None]
-        if 0 in (rows.shape[0], other.shape[0]):
-            out = empty_block(rows, other) @ columns
+        if 0 in (rows.shape[0], other_rows.shape[0]):
+            product = empty_block(rows, other_rows) @ columns
         elif Z is None:
-            out = symmetric_product(self, rows, columns)
+            product = _symmetric_product(self, rows, columns)
         else:
-            out = cross_product(self, rows, other, columns)
-        return out if V.ndim == 2 else out[:, 0]
+            product = _cross_product(self, rows, other_rows, columns)
+        return product if V.ndim == 2 else product[:, 0]
 
     def contract(self, X, Z, W) -> np.ndarray:
         """sum_ij W_ij dK_ij / d theta by tiles, eq. (5); a NumPy array of shape (p,).
@@ -206,13 +206,15 @@ class AbstractKernel(ABC):
         >>> RBF().contract(X, None, np.ones((2, 2))).round(6)
         array([1.213061])
         """
-        rows, other = self.as_rows(X, Z)
-        n, m = int(rows.shape[0]), int(other.shape[0])
+        rows, other_rows = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other_rows.shape[0])
         weights = ContractionWeights.of(W, rows, (n, m))
         total = np.zeros(len(self.theta))
         if len(total) == 0 or 0 in (n, m):
             return total
-        tasks = contraction_tasks(self, rows, None if Z is None else other, weights)
+        tasks = _contraction_tasks(
+            self, rows, None if Z is None else other_rows, weights
+        )
         if is_foreign(rows):
             parts = (task() for task in tasks)
         else:
@@ -233,16 +235,18 @@ class AbstractKernel(ABC):
         >>> Linear().contract_inputs([[1.0]], [[3.0], [4.0]], np.array([[1.0, 2.0]]))
         array([[11.]])
         """
-        rows, other = self.as_rows(X, Z)
-        n, m = int(rows.shape[0]), int(other.shape[0])
+        rows, other_rows = self.as_rows(X, Z)
+        n, m = int(rows.shape[0]), int(other_rows.shape[0])
         W = ContractionWeights.of(W, rows, (n, m))
-        every = slice(0, m)
+        all_columns = slice(0, m)
 
         def block(cut):
-            return self.input_block(row_slice(rows, cut), other, W.tile(cut, every))
+            return self.input_block(
+                row_slice(rows, cut), other_rows, W.tile(cut, all_columns)
+            )
 
         if is_foreign(rows):
-            parts = [block(cut) for cut in block_slices(n, device_step(m))]
+            parts = [block(cut) for cut in block_slices(n, _device_step(m))]
         else:
             tasks = [(lambda c=c: block(c)) for c in block_slices(n, WIDE)]
             parts = list(threads.run_tasks(tasks, blas=True))
@@ -250,15 +254,15 @@ class AbstractKernel(ABC):
 
     def gradient(self, X, Z=None):
         """dK / d theta, of shape (p, n, m): all of it at once."""
-        rows, other = self.as_rows(X, Z)
-        parts = self.gradient_block(rows, other)
+        rows, other_rows = self.as_rows(X, Z)
+        parts = self.gradient_block(rows, other_rows)
         xp = array_namespace(rows)
         if not parts:
-            return empty_block(rows, other)[None, :, :][:0, :, :]
+            return empty_block(rows, other_rows)[None, :, :][:0, :, :]
         G = xp.stack(parts)
         if Z is None and self.has_white_noise:
-            on = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
-            G = xp.where(on, xp.stack(self.gradient_diag(rows))[:, :, None], G)
+            diagonal = xp.eye(rows.shape[0], dtype=xp.bool, device=device(rows))
+            G = xp.where(diagonal, xp.stack(self.gradient_diag(rows))[:, :, None], G)
         return G
 
     def as_rows(self, X, Z=None):
@@ -271,7 +275,7 @@ class AbstractKernel(ABC):
                     f"{type(self).__name__} does not take sparse rows: give X.toarray()"
                     "."
                 )
-            return sparse_float_rows(X, Z)
+            return _sparse_float_rows(X, Z)
         return as_float_rows(X, Z)
 
     @property
@@ -286,23 +290,27 @@ class AbstractKernel(ABC):
         names: list[str] = []
         for name in self._free:
             value = getattr(self, name)
-            one = not isinstance(value, tuple)
-            names += [name] if one else [f"{name}[{j}]" for j in range(len(value))]
+            is_scalar = not isinstance(value, tuple)
+            names += (
+                [name] if is_scalar else [f"{name}[{j}]" for j in range(len(value))]
+            )
         return tuple(names)
 
     def with_theta(self, theta) -> "AbstractKernel":
         """A copy with other parameters."""
         values = np.exp(np.asarray(theta, dtype=float))
         changed: dict[str, Any] = {}
-        at = 0
+        start = 0
         for name in self._free:
             old = getattr(self, name)
             size = len(old) if isinstance(old, tuple) else 1
-            new = values[at : at + size]
+            new = values[start : start + size]
             changed[name] = tuple(new.tolist()) if isinstance(old, tuple) else new[0]
-            at += size
-        if at != len(values):
-            raise ValueError(f"theta of {self!r} has {at} entries, got {len(values)}.")
+            start += size
+        if start != len(values):
+            raise ValueError(
+                f"theta of {self!r} has {start} entries, got {len(values)}."
+            )
         kernel: Any = self
         return dataclasses.replace(kernel, **changed) if changed else self
 
@@ -312,16 +320,16 @@ class AbstractKernel(ABC):
         return [name for name in self.learnt if np.all(getattr(self, name))]
 
     def __add__(self, other):
-        return combine_kernels(Sum, self, other)
+        return _combine_kernels(Sum, self, other)
 
     def __radd__(self, other):
-        return combine_kernels(Sum, other, self)
+        return _combine_kernels(Sum, other, self)
 
     def __mul__(self, other):
-        return combine_kernels(Product, self, other)
+        return _combine_kernels(Product, self, other)
 
     def __rmul__(self, other):
-        return combine_kernels(Product, other, self)
+        return _combine_kernels(Product, other, self)
 
     def __pow__(self, power):
         return Power(self, power)
@@ -420,7 +428,7 @@ class AbstractKernel(ABC):
         if factors is not None:
             A, B = factors
             return exponential_product(A, B, V)
-        cuts = block_slices(int(X.shape[0]), device_step(int(Z.shape[0])))
+        cuts = block_slices(int(X.shape[0]), _device_step(int(Z.shape[0])))
         parts = [self.block(X[cut, :], Z) @ V for cut in cuts]
         return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
 
@@ -444,11 +452,11 @@ def row_slice(X, cut):
     return X[cut, :] if is_foreign(X) else X[cut]
 
 
-def values_like(V, X):
+def _values_like(V, X):
     """V in the library, dtype and device of the rows X."""
     if is_foreign(X):
         return asarray(V, like=X)
-    return np.asarray(to_numpy(V), dtype=block_dtype(X))
+    return np.asarray(to_numpy(V), dtype=_block_dtype(X))
 
 
 def holds_objects(X) -> bool:
@@ -478,7 +486,7 @@ def object_rows(X, Z=None):
     return rows[0], rows[-1]
 
 
-def block_dtype(X):
+def _block_dtype(X):
     """The NumPy dtype of numbers computed from rows; None for a tensor."""
     if is_foreign(X):
         return None
@@ -486,7 +494,7 @@ def block_dtype(X):
     return dtype if dtype is not None and dtype.kind == "f" else np.dtype(float)
 
 
-def sparse_float_rows(X, Z=None):
+def _sparse_float_rows(X, Z=None):
     """Sparse rows in CSR form and floating point; a dense Z becomes sparse too."""
     X = sparse.csr_array(X)
     Z = X if Z is None else sparse.csr_array(Z)
@@ -497,9 +505,9 @@ def sparse_float_rows(X, Z=None):
         )
     common = np.result_type(X.dtype, Z.dtype)
     common = common if common.kind == "f" else np.dtype(np.float64)
-    same = X is Z
+    is_same = X is Z
     X = X.astype(common, copy=False)
-    return X, X if same else Z.astype(common, copy=False)
+    return X, X if is_same else Z.astype(common, copy=False)
 
 
 def empty_block(X, Z):
@@ -507,23 +515,23 @@ def empty_block(X, Z):
     if is_foreign(X):
         shape = (X.shape[0], Z.shape[0])
         return namespace(X).zeros(shape, dtype=X.dtype, device=device(X))
-    return np.zeros((X.shape[0], Z.shape[0]), block_dtype(X))
+    return np.zeros((X.shape[0], Z.shape[0]), _block_dtype(X))
 
 
 def full_diag(X, value):
     """`value` for every row."""
     if is_foreign(X):
         return namespace(X).full((X.shape[0],), value, dtype=X.dtype, device=device(X))
-    return np.full(X.shape[0], value, block_dtype(X))
+    return np.full(X.shape[0], value, _block_dtype(X))
 
 
 def symmetric_gram_matrix(kernel, X, *, mirrored=True):
     """k(X, X): the lower half by tiles, mirrored unless that is not needed."""
     n = int(X.shape[0])
     if is_foreign(X):
-        return symmetric_gram_tensor(kernel, X)
-    K = (np.empty if mirrored else np.zeros)((n, n), block_dtype(X))
-    fill = partial(fill_gram_rows, kernel.tile_function(X, X), K, TILE, mirrored)
+        return _symmetric_gram_tensor(kernel, X)
+    K = (np.empty if mirrored else np.zeros)((n, n), _block_dtype(X))
+    fill = partial(_fill_gram_rows, kernel.tile_function(X, X), K, TILE, mirrored)
     for _ in threads.run_tasks(
         (partial(fill, r) for r in block_slices(n, TILE)), blas=True
     ):
@@ -532,7 +540,7 @@ def symmetric_gram_matrix(kernel, X, *, mirrored=True):
     return K
 
 
-def symmetric_gram_tensor(kernel, X):
+def _symmetric_gram_tensor(kernel, X):
     """k(X, X) on the device of X."""
     xp = namespace(X)
     n = int(X.shape[0])
@@ -540,15 +548,15 @@ def symmetric_gram_tensor(kernel, X):
     tile = max(1, int(ON_DEVICE**0.5))
     tile_of = kernel.tile_function(X, X)
     for rows in block_slices(n, tile):
-        fill_gram_rows(tile_of, K, tile, True, rows)
+        _fill_gram_rows(tile_of, K, tile, True, rows)
     if is_torch(K):
         K.diagonal().copy_(kernel.diag(X))
         return K
-    on = xp.eye(n, dtype=xp.bool, device=device(X))
-    return xp.where(on, kernel.diag(X)[:, None], K)
+    diagonal = xp.eye(n, dtype=xp.bool, device=device(X))
+    return xp.where(diagonal, kernel.diag(X)[:, None], K)
 
 
-def fill_gram_rows(tile_of, K, tile, mirrored, rows):
+def _fill_gram_rows(tile_of, K, tile, mirrored, rows):
     """Write k(x, z) for some rows x and the rows z up to them, and its mirror image."""
     transpose = namespace(K).matrix_transpose
     for columns in block_slices(rows.start, tile):
@@ -560,7 +568,7 @@ def fill_gram_rows(tile_of, K, tile, mirrored, rows):
     K[rows, rows] = 0.5 * (square + transpose(square))
 
 
-def exponential(T):
+def exponential_in_place(T):
     """exp(T), in place where the library can."""
     if is_torch(T):
         return T.exp_()
@@ -580,12 +588,12 @@ def warn_if_indefinite(kernel, K):
         )
 
 
-def device_step(m) -> int:
+def _device_step(m) -> int:
     """Rows of a block with m columns that is used at once, on a device."""
     return max(1, ON_DEVICE // max(m, 1))
 
 
-def cross_product(kernel, X, Z, V):
+def _cross_product(kernel, X, Z, V):
     """k(X, Z) V, eq. (4): each task makes some rows of the answer."""
     if is_foreign(X):
         return kernel.tensor_matmul(X, Z, V)
@@ -626,12 +634,12 @@ def exponential_product(A, B, V):
     for rows in block_slices(n, height):
         a = A[rows, :]
         for cut in columns:
-            T = exponential(a @ xp.matrix_transpose(B[cut, :]))
+            T = exponential_in_place(a @ xp.matrix_transpose(B[cut, :]))
             out[rows, :] += T @ V[cut, :]
     return out
 
 
-def symmetric_product(kernel, X, V):
+def _symmetric_product(kernel, X, V):
     """k(X, X) V, eq. (4): each tile below the diagonal is made once and used twice.
 
     The task of rows r adds to the rows before r too; its parts are summed in the
@@ -639,11 +647,11 @@ def symmetric_product(kernel, X, V):
     """
     n = int(X.shape[0])
     if is_foreign(X):
-        out = cross_product(kernel, X, X, V)
+        product = _cross_product(kernel, X, X, V)
         if not kernel.has_white_noise:
-            return out
-        return out + white_difference(kernel, X)[:, None] * V
-    out = np.zeros((n, V.shape[1]), V.dtype)
+            return product
+        return product + white_difference(kernel, X)[:, None] * V
+    product = np.zeros((n, V.shape[1]), V.dtype)
     tile_of = kernel.tile_function(X, X)
 
     def products(rows):
@@ -660,8 +668,8 @@ def symmetric_product(kernel, X, V):
     for part in threads.run_tasks(
         ((lambda r=r: products(r)) for r in block_slices(n, WIDE)), blas=True
     ):
-        out[: len(part)] += part
-    return out
+        product[: len(part)] += part
+    return product
 
 
 def white_difference(kernel, X):
@@ -681,12 +689,12 @@ class ContractionWeights:
     def of(cls, W, X, shape):
         """W checked against the shape it must have, beside the rows X."""
         if isinstance(W, tuple):
-            U, V = (values_like(A, X) for A in W)
+            U, V = (_values_like(A, X) for A in W)
             U, V = (A if A.ndim == 2 else A[:, None] for A in (U, V))
             explanation = (U.shape[0], V.shape[0])
             weights = cls(U=U, V=V)
         else:
-            weights = cls(matrix=values_like(W, X))
+            weights = cls(matrix=_values_like(W, X))
             explanation = tuple(weights.matrix.shape)
         if explanation != shape:
             raise ValueError(
@@ -702,7 +710,7 @@ class ContractionWeights:
         return self.U[rows, :] @ namespace(right).matrix_transpose(right)
 
 
-def contraction_tasks(kernel, X, Z, weights):
+def _contraction_tasks(kernel, X, Z, weights):
     """Functions without arguments whose sums are eq. (5); Z = None means X.
 
     The symmetric case adds W_ij and W_ji on the tiles below the diagonal.
@@ -718,53 +726,55 @@ def contraction_tasks(kernel, X, Z, weights):
             part = kernel.contract_block(
                 x, row_slice(Z, columns), weights.tile(rows, columns)
             )
-            total = total + numbers_of(part)
+            total = total + _numbers_of(part)
         return total
 
     def symmetric(rows):
         x = row_slice(X, rows)
-        total = contract_square(kernel, x, weights.tile(rows, rows))
+        total = _contract_square(kernel, x, weights.tile(rows, rows))
         for columns in block_slices(rows.start, wide):
-            other = weights.tile(columns, rows)
-            W = weights.tile(rows, columns) + namespace(other).matrix_transpose(other)
-            total = total + numbers_of(
+            mirrored = weights.tile(columns, rows)
+            W = weights.tile(rows, columns) + namespace(mirrored).matrix_transpose(
+                mirrored
+            )
+            total = total + _numbers_of(
                 kernel.contract_block(x, row_slice(X, columns), W)
             )
         return total
 
-    one = symmetric if Z is None else cross
-    return [(lambda r=r: one(r)) for r in block_slices(n, wide)]
+    contract_rows = symmetric if Z is None else cross
+    return [(lambda r=r: contract_rows(r)) for r in block_slices(n, wide)]
 
 
-def contract_square(kernel, X, W):
+def _contract_square(kernel, X, W):
     """Eq. (5) for a tile on the diagonal: a row with itself counts by its own rule."""
     if not kernel.has_white_noise:
-        return numbers_of(kernel.contract_block(X, X, W))
+        return _numbers_of(kernel.contract_block(X, X, W))
     xp = namespace(W)
     w = xp.linalg.diagonal(W)
-    off = W * (1 - xp.eye(W.shape[0], dtype=W.dtype, device=device(W)))
-    total = numbers_of(kernel.contract_block(X, X, off))
-    return total + numbers_of([xp.sum(g * w) for g in kernel.gradient_diag(X)])
+    off_diagonal = W * (1 - xp.eye(W.shape[0], dtype=W.dtype, device=device(W)))
+    total = _numbers_of(kernel.contract_block(X, X, off_diagonal))
+    return total + _numbers_of([xp.sum(g * w) for g in kernel.gradient_diag(X)])
 
 
-def numbers_of(parts) -> np.ndarray:
+def _numbers_of(parts) -> np.ndarray:
     """Scalars of any array library as one float64 vector, in one transfer."""
     if parts and is_foreign(parts[0]):
         return np.asarray(to_numpy(namespace(parts[0]).stack(parts)), dtype=np.float64)
     return np.array([float(v) for v in parts])
 
 
-def short_text(value) -> str:
+def _short_text(value) -> str:
     """A parameter in a few characters: six digits, and an array by its shape."""
     if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)):
         return f"{float(value):.6g}"
     if isinstance(value, (tuple, list)):
-        texts = [short_text(v) for v in value]
+        texts = [_short_text(v) for v in value]
         if len(texts) > LISTED:
             texts = [*texts[: LISTED - 2], "...", texts[-1]]
-        one = "," if isinstance(value, tuple) and len(texts) == 1 else ""
+        comma = "," if isinstance(value, tuple) and len(texts) == 1 else ""
         joined = ", ".join(texts)
-        return f"({joined}{one})" if isinstance(value, tuple) else f"[{joined}]"
+        return f"({joined}{comma})" if isinstance(value, tuple) else f"[{joined}]"
     if hasattr(value, "shape") and len(value.shape):
         return f"<array of shape {tuple(value.shape)}>"
     if callable(value) and not isinstance(value, AbstractKernel):
@@ -772,12 +782,12 @@ def short_text(value) -> str:
     return repr(value)
 
 
-def grouped_text(kernel, loose) -> str:
+def _grouped_text(kernel, loose) -> str:
     """A kernel as a part of an expression, in brackets if it is one of `loose`."""
     return f"({kernel!r})" if isinstance(kernel, loose) else repr(kernel)
 
 
-def combine_kernels(kind, a, b):
+def _combine_kernels(kind, a, b):
     a, b = (Constant(float(k)) if isinstance(k, Real) else k for k in (a, b))
     if not (isinstance(a, AbstractKernel) and isinstance(b, AbstractKernel)):
         return NotImplemented
@@ -886,11 +896,11 @@ class KernelPair(AbstractKernel):
         """The parts with a sign between them; one constant is its number."""
         left, right = self.left, self.right
         loose = (Sum,) if isinstance(self, Product) else ()
-        texts = [grouped_text(left, loose), grouped_text(right, (*loose, type(self)))]
+        texts = [_grouped_text(left, loose), _grouped_text(right, (*loose, type(self)))]
         if isinstance(left, Constant) and not isinstance(right, Constant):
-            texts[0] = short_text(left.value)
+            texts[0] = _short_text(left.value)
         if isinstance(right, Constant) and not isinstance(left, Constant):
-            texts[1] = short_text(right.value)
+            texts[1] = _short_text(right.value)
         return f" {self.sign} ".join(texts)
 
     def as_rows(self, X, Z=None):
@@ -992,7 +1002,8 @@ class Product(KernelPair):
             return None
         xp = namespace(X)
         return tuple(
-            xp.concat(list(both), axis=1) for both in zip(left, right, strict=True)
+            xp.concat(list(factor_pair), axis=1)
+            for factor_pair in zip(left, right, strict=True)
         )
 
     def diag(self, X):
@@ -1005,12 +1016,12 @@ class Product(KernelPair):
 
     def contract_block(self, X, Z, W):
         """W moves inside: sum W dK L = sum (W L) dK."""
-        out = []
+        contractions = []
         if len(self.left.theta):
-            out += self.left.contract_block(X, Z, W * self.right.block(X, Z))
+            contractions += self.left.contract_block(X, Z, W * self.right.block(X, Z))
         if len(self.right.theta):
-            out += self.right.contract_block(X, Z, W * self.left.block(X, Z))
-        return out
+            contractions += self.right.contract_block(X, Z, W * self.left.block(X, Z))
+        return contractions
 
     def input_block(self, X, Z, W):
         left = self.left.input_block(X, Z, W * self.right.block(X, Z))
@@ -1071,7 +1082,7 @@ class WithoutNoise(WrappedKernel):
     """A kernel whose value of a row with itself is that of two equal rows."""
 
     def __repr__(self):
-        return f"{grouped_text(self.kernel, (KernelPair, Power))}.without_noise()"
+        return f"{_grouped_text(self.kernel, (KernelPair, Power))}.without_noise()"
 
     has_white_noise = False  # pyrefly: ignore
 
@@ -1111,7 +1122,7 @@ class Power(WrappedKernel):
     power: int
 
     def __repr__(self):
-        return f"{grouped_text(self.kernel, (KernelPair, Power))} ** {self.power}"
+        return f"{_grouped_text(self.kernel, (KernelPair, Power))} ** {self.power}"
 
     def __post_init__(self):
         check_count("a power of a kernel", self.power)
@@ -1147,7 +1158,7 @@ class Exponential(WrappedKernel):
     """exp(k), eq. (2)."""
 
     def __repr__(self):
-        return f"{grouped_text(self.kernel, (KernelPair, Power))}.exp()"
+        return f"{_grouped_text(self.kernel, (KernelPair, Power))}.exp()"
 
     def block(self, X, Z):
         return array_namespace(X).exp(self.kernel.block(X, Z))
@@ -1210,14 +1221,18 @@ class Columns(WrappedKernel):
     columns: Any
 
     def __post_init__(self):
-        given = self.columns
-        given = [given] if isinstance(given, Integral) else list(given)
-        listed = tuple(check_count("a column of `on`", j, 0) for j in given)
+        listed_columns = self.columns
+        listed_columns = (
+            [listed_columns]
+            if isinstance(listed_columns, Integral)
+            else list(listed_columns)
+        )
+        listed = tuple(check_count("a column of `on`", j, 0) for j in listed_columns)
         object.__setattr__(self, "columns", listed)
 
     def __repr__(self):
-        inner = grouped_text(self.kernel, (KernelPair, Power))
-        return f"{inner}.on({short_text(list(self.columns))})"
+        inner = _grouped_text(self.kernel, (KernelPair, Power))
+        return f"{inner}.on({_short_text(list(self.columns))})"
 
     def _take(self, X):
         if max(self.columns, default=-1) >= X.shape[1]:
@@ -1228,8 +1243,8 @@ class Columns(WrappedKernel):
         if sparse.issparse(X):
             return X[:, list(self.columns)]
         xp = namespace(X)
-        at = xp.asarray(list(self.columns), dtype=xp.int64, device=device(X))
-        return xp.take(X, at, axis=1)
+        indices = xp.asarray(list(self.columns), dtype=xp.int64, device=device(X))
+        return xp.take(X, indices, axis=1)
 
     def block(self, X, Z):
         return self.kernel.block(self._take(X), self._take(Z))
@@ -1268,11 +1283,11 @@ class Fixed(WrappedKernel):
     names: tuple[str, ...] | None = None
 
     def __repr__(self):
-        inner = grouped_text(self.kernel, (KernelPair, Power))
+        inner = _grouped_text(self.kernel, (KernelPair, Power))
         return f"{inner}.fixed({', '.join(map(repr, self.names or ()))})"
 
     def __post_init__(self):
-        known = {part for name in self.kernel.theta_names for part in both_forms(name)}
+        known = {part for name in self.kernel.theta_names for part in _both_forms(name)}
         unknown = set(self.names or ()) - known
         if unknown:
             raise ValueError(
@@ -1295,7 +1310,7 @@ class Fixed(WrappedKernel):
         return [
             i
             for i, name in enumerate(names)
-            if not set(both_forms(name)) & set(self.names)
+            if not set(_both_forms(name)) & set(self.names)
         ]
 
     @property
@@ -1344,7 +1359,7 @@ class Fixed(WrappedKernel):
         return self._only_kept(self.kernel.gradient_diag, X)
 
 
-def both_forms(name):
+def _both_forms(name):
     """The name "length_scale[1]" with and without its index."""
     return name, name.split("[")[0]
 

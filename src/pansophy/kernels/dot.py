@@ -126,8 +126,8 @@ class Polynomial(AbstractKernel):
         """dk / d log g = p g x.z base^(p-1), dk / d log c = p c base^(p-1)."""
         dot = self.gamma * inner_products(X, Z)
         outer = self.degree * (dot + self.coef0) ** (self.degree - 1)
-        out = [outer * dot]
-        return [*out, outer * self.coef0] if self.coef0 > 0 else out
+        gradients = [outer * dot]
+        return [*gradients, outer * self.coef0] if self.coef0 > 0 else gradients
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ class Sigmoid(AbstractKernel):
     def gradient_block(self, X, Z):
         dot = self.gamma * inner_products(X, Z)
         outer = 1 - namespace(dot).tanh(dot + self.coef0) ** 2
-        out = [outer * dot]
-        return [*out, outer * self.coef0] if self.coef0 > 0 else out
+        gradients = [outer * dot]
+        return [*gradients, outer * self.coef0] if self.coef0 > 0 else gradients
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Cosine(AbstractKernel):
 
     def block(self, X, Z):
         if sparse.issparse(X):
-            inverse = lambda A: inverse_or_zero(np.sqrt(row_squared_norms(A)))
+            inverse = lambda A: _inverse_or_zero(np.sqrt(row_squared_norms(A)))
             return inverse(X)[:, None] * inner_products(X, Z) * inverse(Z)[None, :]
         return inner_products(unit_rows(X, 0.0)[0], unit_rows(Z, 0.0)[0])
 
@@ -207,6 +207,6 @@ class Cosine(AbstractKernel):
         return xp.where(length > 0, xp.ones_like(length), xp.zeros_like(length))
 
 
-def inverse_or_zero(v):
+def _inverse_or_zero(v):
     """1 / v, and 0 where v is."""
     return np.where(v > 0, 1 / np.where(v > 0, v, 1.0), 0.0)

@@ -135,13 +135,17 @@ class Precomputed(AbstractKernel):
 
     def _numbers(self, X):
         X = to_numpy(X)[:, 0]
-        at = X.astype(np.int64)
-        if (at != X).any() or (at < 0).any() or (at >= self.matrix.shape[0]).any():
+        numbers = X.astype(np.int64)
+        if (
+            (numbers != X).any()
+            or (numbers < 0).any()
+            or (numbers >= self.matrix.shape[0]).any()
+        ):
             raise ValueError(
                 "rows of a precomputed kernel are whole numbers from 0 to "
                 f"{self.matrix.shape[0] - 1}."
             )
-        return at
+        return numbers
 
     def block(self, X, Z):
         K = to_numpy(self.matrix)[np.ix_(self._numbers(X), self._numbers(Z))]
@@ -193,16 +197,16 @@ class Asymmetric:
         return asarray(np.asarray(to_numpy(self.reference), dtype=float), like=X)
 
     def _affinities(self, X, Z):
-        given = self.similarity
-        if isinstance(given, str):
+        similarity = self.similarity
+        if isinstance(similarity, str):
             from .lookup import kernel_for_rows
 
-            given = kernel_for_rows(given, X)
-        if isinstance(given, AbstractKernel):
-            return given(X, Z)
-        if callable(given):
-            return distance_matrix_function(given)(X, Z)
-        K = np.asarray(to_numpy(given), dtype=float)
+            similarity = kernel_for_rows(similarity, X)
+        if isinstance(similarity, AbstractKernel):
+            return similarity(X, Z)
+        if callable(similarity):
+            return distance_matrix_function(similarity)(X, Z)
+        K = np.asarray(to_numpy(similarity), dtype=float)
         rows, columns = (to_numpy(A)[:, 0].astype(np.int64) for A in (X, Z))
         return asarray(K[np.ix_(rows, columns)], like=X)
 

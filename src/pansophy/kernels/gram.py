@@ -119,7 +119,7 @@ def check_psd(K, X=None, *, tol=1e-10) -> PSDCheck:
     values, vectors = np.linalg.eigh(K)
     if values[0] >= -tol * np.abs(values).max():
         return PSDCheck(True, float(values[0]), None)
-    return PSDCheck(False, float(values[0]), vectors[:, 0], negative_minor(K, size))
+    return PSDCheck(False, float(values[0]), vectors[:, 0], _negative_minor(K, size))
 
 
 def kernel_values(kernel, X):
@@ -134,7 +134,7 @@ def kernel_values(kernel, X):
     return kernel(X) if kernel.is_psd else kernel.block(rows, rows)
 
 
-def negative_minor(K, size):
+def _negative_minor(K, size):
     """The pair of rows with the least 2 x 2 minor, if it is below 0."""
     d = np.diagonal(K)
     minors = np.outer(d, d) - K * K

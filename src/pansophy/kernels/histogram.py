@@ -21,7 +21,7 @@ from .base import AbstractKernel, check_positive_parameter, empty_block, full_di
 from .dot import inner_products, row_squared_norms
 
 
-def nonnegative_rows(kernel, X, Z):
+def _nonnegative_rows(kernel, X, Z):
     """Rows in floating point; a negative entry is refused by the kernel's name."""
     X, Z = AbstractKernel.as_rows(kernel, X, Z)
     for A in (X,) if Z is X else (X, Z):
@@ -33,14 +33,14 @@ def nonnegative_rows(kernel, X, Z):
     return X, Z
 
 
-def chi_squared_block(X, Z):
+def _chi_squared_block(X, Z):
     """sum_j (x_j - z_j)^2 / (x_j + z_j) for all pairs of rows."""
     xp = namespace(X)
     total = empty_block(X, Z)
     for j in range(int(X.shape[1])):
         x, z = X[:, j][:, None], Z[:, j][None, :]
-        both = x + z
-        total = total + (x - z) ** 2 / xp.where(both == 0, xp.ones_like(both), both)
+        sums = x + z
+        total = total + (x - z) ** 2 / xp.where(sums == 0, xp.ones_like(sums), sums)
     return total
 
 
@@ -56,7 +56,7 @@ class HistogramIntersection(AbstractKernel):
     """
 
     def as_rows(self, X, Z=None):
-        return nonnegative_rows(self, X, Z)
+        return _nonnegative_rows(self, X, Z)
 
     def block(self, X, Z):
         total = empty_block(X, Z)
@@ -93,16 +93,16 @@ class ChiSquared(AbstractKernel):
         check_positive_parameter(self, "gamma")
 
     def as_rows(self, X, Z=None):
-        return nonnegative_rows(self, X, Z)
+        return _nonnegative_rows(self, X, Z)
 
     def block(self, X, Z):
-        return namespace(X).exp(-self.gamma * chi_squared_block(X, Z))
+        return namespace(X).exp(-self.gamma * _chi_squared_block(X, Z))
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)
 
     def gradient_block(self, X, Z):
-        D = -self.gamma * chi_squared_block(X, Z)
+        D = -self.gamma * _chi_squared_block(X, Z)
         return [D * namespace(X).exp(D)]
 
 
@@ -120,10 +120,10 @@ class AdditiveChiSquared(AbstractKernel):
     is_psd = False
 
     def as_rows(self, X, Z=None):
-        return nonnegative_rows(self, X, Z)
+        return _nonnegative_rows(self, X, Z)
 
     def block(self, X, Z):
-        return -chi_squared_block(X, Z)
+        return -_chi_squared_block(X, Z)
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 0.0)
@@ -144,10 +144,10 @@ class Tanimoto(AbstractKernel):
 
     def block(self, X, Z):
         dot = inner_products(X, Z)
-        below = row_squared_norms(X)[:, None] + row_squared_norms(Z)[None, :] - dot
+        divisor = row_squared_norms(X)[:, None] + row_squared_norms(Z)[None, :] - dot
         xp = namespace(dot)
-        one = xp.ones_like(dot)
-        return xp.where(below > 0, dot / xp.where(below > 0, below, one), one)
+        ones = xp.ones_like(dot)
+        return xp.where(divisor > 0, dot / xp.where(divisor > 0, divisor, ones), ones)
 
     def diag(self, X):
         return full_diag(self.as_rows(X)[0], 1.0)

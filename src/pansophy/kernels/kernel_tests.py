@@ -81,19 +81,19 @@ def median_distance(X, rng=None, sample_weight=None) -> float:
     return float(np.median(far[apart])) if apart.any() else 1.0
 
 
-def chosen_kernel(kernel, X, rng) -> AbstractKernel:
+def _chosen_kernel(kernel, X, rng) -> AbstractKernel:
     if kernel is None:
         return RBF(median_distance(X, rng))
     return kernel_for_rows(kernel, X)
 
 
-def permutation_pvalue(observed, values) -> float:
+def _permutation_pvalue(observed, values) -> float:
     """Share of values at least as large as the observed one, itself counted."""
     slack = 1e-12 * max(1.0, abs(observed))
     return float((1 + np.sum(values >= observed - slack)) / (len(values) + 1))
 
 
-def like_rows(X, Z):
+def _like_rows(X, Z):
     """Two samples of rows, or of images as rows; they must have the same columns."""
     if min(X.ndim, Z.ndim) < 2 or X.shape[1:] != Z.shape[1:]:
         raise ValueError(
@@ -132,7 +132,7 @@ def mmd(
     (0.0, 0.004...)
     """
     X, Z = (array_of_numbers(A, n, allow_empty=True) for n, A in (("X", X), ("Z", Z)))
-    X, Z = like_rows(X, Z)
+    X, Z = _like_rows(X, Z)
     for name, rows_of_set in (("X", X), ("Z", Z)):
         if not np.isfinite(rows_of_set).all():
             raise ValueError(f"{name} holds infinite values.")
@@ -141,7 +141,7 @@ def mmd(
     rng = make_rng(random_state)
     X, w = drawn_rows(X, check_sample_weight(weight_x, len(X), "weight_x"), rows, rng)
     Z, v = drawn_rows(Z, check_sample_weight(weight_z, len(Z), "weight_z"), rows, rng)
-    both = np.vstack([X, Z])
+    pooled = np.vstack([X, Z])
     weights = None
     if w is not None or v is not None:
         w = np.ones(len(X)) if w is None else w
@@ -149,11 +149,11 @@ def mmd(
         weights = np.r_[w, v]
     with single_blas():
         if length_scale is None:
-            length_scale = median_distance(both, rng, weights)
-        K = RBF(length_scale)(both)
-        values = permuted_mmd(K, len(X), len(Z), permutations, rng, weights)
+            length_scale = median_distance(pooled, rng, weights)
+        K = RBF(length_scale)(pooled)
+        values = _permuted_mmd(K, len(X), len(Z), permutations, rng, weights)
     value = float(values[0]) if values[0] > ROUNDING else 0.0
-    p = permutation_pvalue(value, values[1:]) if permutations else np.nan
+    p = _permutation_pvalue(value, values[1:]) if permutations else np.nan
     return Discrepancy(value, p, length_scale)
 
 
@@ -161,8 +161,8 @@ def drawn_rows(X, w, rows, rng):
     """At most so many rows with their weights, drawn without replacement, in order."""
     if rows is None or len(X) <= rows:
         return X, w
-    at = np.sort(rng.choice(len(X), rows, replace=False))
-    return X[at], None if w is None else w[at]
+    chosen = np.sort(rng.choice(len(X), rows, replace=False))
+    return X[chosen], None if w is None else w[chosen]
 
 
 def mmd_test(
@@ -192,14 +192,16 @@ def mmd_test(
     if min(n, m) == 0:
         raise ValueError("mmd_test needs rows in both samples.")
     objects = takes_objects(kernel)
-    both = [*X, *Z] if objects else np.vstack(like_rows(np.asarray(X), np.asarray(Z)))
-    k = chosen_kernel(kernel, both, rng)
-    values = permuted_mmd(k(both), n, m, permutations, rng)
+    pooled = (
+        [*X, *Z] if objects else np.vstack(_like_rows(np.asarray(X), np.asarray(Z)))
+    )
+    k = _chosen_kernel(kernel, pooled, rng)
+    values = _permuted_mmd(k(pooled), n, m, permutations, rng)
     observed = max(float(values[0]), 0.0)
-    return KernelTestResult(observed, permutation_pvalue(observed, values[1:]), (k,))
+    return KernelTestResult(observed, _permutation_pvalue(observed, values[1:]), (k,))
 
 
-def permuted_mmd(K, n, m, permutations, rng, weights=None):
+def _permuted_mmd(K, n, m, permutations, rng, weights=None):
     """a^T K a of eq. (1), first as observed, then for random labels of the rows."""
     A = np.empty((n + m, permutations + 1))
     if weights is None:
@@ -244,7 +246,7 @@ def hsic_test(
         if not takes_objects(choice):
             rows = np.asarray(rows, dtype=float)
             rows = rows[:, None] if rows.ndim == 1 else rows
-        k = chosen_kernel(choice, rows, rng)
+        k = _chosen_kernel(choice, rows, rng)
         used.append(k)
         matrices.append(k(rows))
     K = center(matrices[0])
@@ -253,6 +255,8 @@ def hsic_test(
     observed = float(np.sum(K * L)) / n**2
     values = np.empty(permutations)
     for b in range(permutations):
-        at = rng.permutation(n)
-        values[b] = np.sum(K * L[np.ix_(at, at)]) / n**2
-    return KernelTestResult(observed, permutation_pvalue(observed, values), tuple(used))
+        order = rng.permutation(n)
+        values[b] = np.sum(K * L[np.ix_(order, order)]) / n**2
+    return KernelTestResult(
+        observed, _permutation_pvalue(observed, values), tuple(used)
+    )

@@ -61,7 +61,7 @@ def get_kernel(
     if isinstance(kernel, AbstractKernel):
         return kernel
     if isinstance(kernel, str):
-        return named_kernel(kernel, gamma, degree, coef0, n_features)
+        return _named_kernel(kernel, gamma, degree, coef0, n_features)
     if is_sklearn_kernel(kernel):
         return from_sklearn(kernel, n_features=n_features)
     if callable(kernel):
@@ -79,11 +79,11 @@ def kernel_for_rows(kernel, X, **options) -> AbstractKernel:
     RBF(length_scale=1)
     """
     if isinstance(kernel, str) or is_sklearn_kernel(kernel):
-        options["n_features"] = count_columns(X)
+        options["n_features"] = _count_columns(X)
     return get_kernel(kernel, **options)
 
 
-def count_columns(X) -> int:
+def _count_columns(X) -> int:
     """Columns of rows in an array, a sparse matrix, a frame, a tensor or lists."""
     shape = X.shape if hasattr(X, "shape") or is_foreign(X) else np.shape(X)
     if len(shape) != 2:
@@ -91,7 +91,7 @@ def count_columns(X) -> int:
     return int(shape[1])
 
 
-def named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
+def _named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
     """The kernel of a name of `sklearn.metrics.pairwise`."""
     rate = gamma
     if gamma is None and name in SCALED_BY_COLUMNS:
@@ -104,8 +104,8 @@ def named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
     makers: dict[str, Callable] = {
         "linear": Linear,
         "rbf": lambda: RBF(gamma=rate),
-        "laplacian": lambda: Laplacian(1.0 / check_rate(rate)),
-        "poly": lambda: Polynomial(whole_degree(degree), rate, float(coef0)),
+        "laplacian": lambda: Laplacian(1.0 / _check_rate(rate)),
+        "poly": lambda: Polynomial(_whole_degree(degree), rate, float(coef0)),
         "sigmoid": lambda: Sigmoid(rate, float(coef0)),
         "cosine": Cosine,
         "chi2": lambda: ChiSquared(1.0 if gamma is None else gamma),
@@ -120,13 +120,13 @@ def named_kernel(name, gamma, degree, coef0, n_features) -> AbstractKernel:
     return maker()
 
 
-def check_rate(gamma):
+def _check_rate(gamma):
     if not gamma > 0:
         raise ParameterError(f"gamma must be above 0, got {gamma}.")
     return gamma
 
 
-def whole_degree(degree) -> int:
+def _whole_degree(degree) -> int:
     """The degree of a polynomial kernel; a fraction gives no kernel and is refused."""
     if degree != int(degree):
         raise ParameterError(
@@ -187,7 +187,7 @@ def from_sklearn(kernel, *, n_features=None, wrap_unknown=False) -> AbstractKern
     return SIMPLE[name](kernel, n_features)
 
 
-def with_fixed(ours, theirs, **renamed):
+def _with_fixed(ours, theirs, **renamed):
     """Ours without the parameters whose bounds are "fixed" in theirs."""
     held = [
         renamed.get(h.name, h.name)
@@ -198,43 +198,43 @@ def with_fixed(ours, theirs, **renamed):
     return ours.fixed(*held) if held else ours
 
 
-def sine_squared(k, n_features):
+def _sine_squared(k, n_features):
     """`ExpSineSquared` takes one distance of all columns: ours agrees in one column."""
     if n_features != 1:
         raise ParameterError(
             "ExpSineSquared of scikit-learn is a kernel in one column only: use "
             "Periodic(...) or Periodic(...).on(column)."
         )
-    return with_fixed(Periodic(k.length_scale, k.periodicity), k, periodicity="period")
+    return _with_fixed(Periodic(k.length_scale, k.periodicity), k, periodicity="period")
 
 
-def dot_product(k, n_features):
-    offset = with_fixed(Constant(k.sigma_0**2), k, sigma_0="value")
+def _dot_product(k, n_features):
+    offset = _with_fixed(Constant(k.sigma_0**2), k, sigma_0="value")
     return Linear().fixed() + offset
 
 
-def pairwise_kernel(k, n_features):
+def _pairwise_kernel(k, n_features):
     if k.pairwise_kernels_kwargs:
         raise ParameterError(
             "PairwiseKernel with pairwise_kernels_kwargs has no counterpart here: give "
             "the kernel of pansophy.kernels."
         )
-    return with_fixed(get_kernel(k.metric, gamma=k.gamma, n_features=n_features), k)
+    return _with_fixed(get_kernel(k.metric, gamma=k.gamma, n_features=n_features), k)
 
 
 SIMPLE: dict[str, Callable] = {
-    "ConstantKernel": lambda k, d: with_fixed(
+    "ConstantKernel": lambda k, d: _with_fixed(
         Constant(k.constant_value), k, constant_value="value"
     ),
-    "WhiteKernel": lambda k, d: with_fixed(
+    "WhiteKernel": lambda k, d: _with_fixed(
         White(k.noise_level), k, noise_level="noise"
     ),
-    "RBF": lambda k, d: with_fixed(RBF(k.length_scale), k),
-    "Matern": lambda k, d: with_fixed(Matern(k.length_scale, k.nu), k),
-    "RationalQuadratic": lambda k, d: with_fixed(
+    "RBF": lambda k, d: _with_fixed(RBF(k.length_scale), k),
+    "Matern": lambda k, d: _with_fixed(Matern(k.length_scale, k.nu), k),
+    "RationalQuadratic": lambda k, d: _with_fixed(
         RationalQuadratic(k.length_scale, k.alpha), k
     ),
-    "ExpSineSquared": sine_squared,
-    "DotProduct": dot_product,
-    "PairwiseKernel": pairwise_kernel,
+    "ExpSineSquared": _sine_squared,
+    "DotProduct": _dot_product,
+    "PairwiseKernel": _pairwise_kernel,
 }

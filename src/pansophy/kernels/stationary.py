@@ -53,7 +53,7 @@ from .base import (
     array_namespace,
     check_positive_parameter,
     empty_block,
-    exponential,
+    exponential_in_place,
     full_diag,
 )
 from .dot import inner_products, row_squared_norms
@@ -62,7 +62,7 @@ LONGEST = 1e4  # squared length of scaled rows up to which a product has the dig
 LONGEST_SINGLE = 30.0  # the same in single precision
 
 
-def scale_field(kernel, name):
+def _scale_field(kernel, name):
     """Store a parameter as a float, or as a tuple of one number a column."""
     value = np.asarray(getattr(kernel, name), dtype=float)
     plain = float(value) if value.ndim == 0 else tuple(value.ravel().tolist())
@@ -70,7 +70,7 @@ def scale_field(kernel, name):
     check_positive_parameter(kernel, name)
 
 
-def parameter_by_column(kernel, name, X) -> Any:
+def _parameter_by_column(kernel, name, X) -> Any:
     """A parameter as a number, or as an array with one entry for each column of X."""
     value = getattr(kernel, name)
     if not isinstance(value, tuple):
@@ -84,7 +84,7 @@ def parameter_by_column(kernel, name, X) -> Any:
     return np.asarray(value)
 
 
-def scaled_squared_block(X, Z, rate):
+def _scaled_squared_block(X, Z, rate):
     """sum_j rate_j^2 (x_j - z_j)^2 for dense or sparse rows; `rate` as NumPy."""
     if X.shape[1] == 0:
         return empty_block(X, Z)
@@ -98,7 +98,7 @@ def scaled_squared_block(X, Z, rate):
     return np.maximum(D, 0.0, out=D)
 
 
-def exponential_factors(X, Z, rate):
+def _exponential_factors(X, Z, rate):
     """A and B with A B^T = -sum_j rate_j^2 (x_j - z_j)^2; None where digits are lost.
 
     What rounding does to the exponent is its relative error in exp, so that close pairs
@@ -118,11 +118,11 @@ def exponential_factors(X, Z, rate):
     return left, xp.concat([B, -xp.ones_like(b2), -b2], axis=1)
 
 
-def negative_squared_block(X, Z, rate):
+def _negative_squared_block(X, Z, rate):
     """-sum_j rate_j^2 (x_j - z_j)^2 for an exponential, by one matrix product."""
     if X.shape[1] == 0 or sparse.issparse(X):
-        return -scaled_squared_block(X, Z, rate)
-    factors = exponential_factors(X, Z, rate)
+        return -_scaled_squared_block(X, Z, rate)
+    factors = _exponential_factors(X, Z, rate)
     if factors is None:
         rate = rate if np.ndim(rate) == 0 else asarray(rate, like=X)
         return -squared_block(X, Z, rate)
@@ -148,11 +148,11 @@ class RadialKernel(AbstractKernel):
 
     def _rate(self, X) -> Any:
         """1 / l, a float or a NumPy array."""
-        return 1.0 / parameter_by_column(self, "length_scale", X)
+        return 1.0 / _parameter_by_column(self, "length_scale", X)
 
     def squared_scaled(self, X, Z):
         """s for all pairs of rows."""
-        return scaled_squared_block(X, Z, self._rate(X))
+        return _scaled_squared_block(X, Z, self._rate(X))
 
     def block(self, X, Z):
         return self.profile(self.squared_scaled(X, Z))
@@ -161,7 +161,7 @@ class RadialKernel(AbstractKernel):
         return full_diag(self.as_rows(X)[0], 1.0)
 
     def gradient_diag(self, X):
-        return constant_diag_gradient(self, X)
+        return _constant_diag_gradient(self, X)
 
     def scale_gradients(self, X, Z, s) -> list:
         """-2 s_j h'(s) for each length scale."""
@@ -209,7 +209,7 @@ class RadialKernel(AbstractKernel):
         return 2 * rate**2 * (A * xp.sum(M, axis=1)[:, None] - M @ B)
 
 
-def constant_diag_gradient(kernel, X):
+def _constant_diag_gradient(kernel, X):
     """d k(x, x) / d theta of a kernel that is 1 there."""
     return [full_diag(X, 0.0) for _ in kernel.theta]
 
@@ -245,8 +245,8 @@ class RBF(RadialKernel):
     learnt = ("length_scale",)
 
     def __init__(self, length_scale=None, *, gamma=None, width=None):
-        given = [v is not None for v in (length_scale, gamma, width)]
-        if sum(given) > 1:
+        is_given = [v is not None for v in (length_scale, gamma, width)]
+        if sum(is_given) > 1:
             raise ValueError("RBF takes one of length_scale, gamma and width.")
         for name, value in (("gamma", gamma), ("width", width)):
             if value is not None and not value > 0:
@@ -260,7 +260,7 @@ class RBF(RadialKernel):
         self.__post_init__()
 
     def __post_init__(self):
-        scale_field(self, "length_scale")
+        _scale_field(self, "length_scale")
 
     @property
     def gamma(self):
@@ -275,7 +275,7 @@ class RBF(RadialKernel):
 
     def block(self, X, Z):
         rate = self._rate(X) * math.sqrt(0.5)
-        return exponential(negative_squared_block(X, Z, rate))
+        return exponential_in_place(_negative_squared_block(X, Z, rate))
 
     def tile_function(self, X, Z):
         """Tiles from the factors of the exponent, which are made once."""
@@ -286,12 +286,12 @@ class RBF(RadialKernel):
             return super().tile_function(X, Z)
         A, B = factors
         transpose = namespace(B).matrix_transpose
-        return lambda r, c: exponential(A[r, :] @ transpose(B[c, :]))
+        return lambda r, c: exponential_in_place(A[r, :] @ transpose(B[c, :]))
 
     def exponent_factors(self, X, Z):
         if X.shape[1] == 0:
             return None
-        return exponential_factors(X, Z, self._rate(X) * math.sqrt(0.5))
+        return _exponential_factors(X, Z, self._rate(X) * math.sqrt(0.5))
 
     def profile(self, s):
         return namespace(s).exp(-0.5 * s)
@@ -324,7 +324,7 @@ class Matern(RadialKernel):
     learnt = ("length_scale",)
 
     def __post_init__(self):
-        scale_field(self, "length_scale")
+        _scale_field(self, "length_scale")
         if not self.nu > 0:
             raise ValueError(f"nu of Matern must be above 0, got {self.nu}.")
 
@@ -339,7 +339,7 @@ class Matern(RadialKernel):
             return (1 + t) * xp.exp(-t)
         if self.nu == 2.5:
             return (1 + t + t * t / 3) * xp.exp(-t)
-        return bessel_term(t, self.nu, self.nu) * (2 ** (1 - self.nu))
+        return _bessel_term(t, self.nu, self.nu) * (2 ** (1 - self.nu))
 
     def slope(self, s):
         """h' = -(nu / t) t^nu K_{nu-1}(t) 2^(1-nu) / Gamma(nu), since t' = nu / t."""
@@ -353,11 +353,11 @@ class Matern(RadialKernel):
             return -1.5 * xp.exp(-t)
         if self.nu == 2.5:
             return -(5 / 6) * (1 + t) * xp.exp(-t)
-        outer = bessel_term(t, self.nu, self.nu - 1) * (-self.nu * 2 ** (1 - self.nu))
+        outer = _bessel_term(t, self.nu, self.nu - 1) * (-self.nu * 2 ** (1 - self.nu))
         return outer / xp.where(t > 0, t, xp.ones_like(t))
 
 
-def bessel_term(t, nu, order):
+def _bessel_term(t, nu, order):
     """t^nu K_order(t) / Gamma(nu), in main memory; its limit at t = 0 if that is 1.
 
     At 0, t^nu K_nu(t) tends to 2^(nu-1) Gamma(nu). Below t = 1e-150 of other orders
@@ -397,7 +397,7 @@ class RationalQuadratic(RadialKernel):
     learnt = ("length_scale", "alpha")
 
     def __post_init__(self):
-        scale_field(self, "length_scale")
+        _scale_field(self, "length_scale")
         check_positive_parameter(self, "alpha")
 
     def profile(self, s):
@@ -443,12 +443,12 @@ class Laplacian(AbstractKernel):
     learnt = ("length_scale",)
 
     def __post_init__(self):
-        scale_field(self, "length_scale")
+        _scale_field(self, "length_scale")
 
     def _distances(self, X, Z):
         if X.shape[1] == 0:
             return empty_block(X, Z)
-        rate = 1.0 / parameter_by_column(self, "length_scale", X)
+        rate = 1.0 / _parameter_by_column(self, "length_scale", X)
         rate = float(rate) if np.ndim(rate) == 0 else asarray(rate, like=X)
         return columns_block(X, Z, 1, rate)
 
@@ -459,7 +459,7 @@ class Laplacian(AbstractKernel):
         return full_diag(self.as_rows(X)[0], 1.0)
 
     def gradient_diag(self, X):
-        return constant_diag_gradient(self, X)
+        return _constant_diag_gradient(self, X)
 
     def gradient_block(self, X, Z):
         D = self._distances(X, Z)
@@ -495,16 +495,21 @@ class Periodic(AbstractKernel):
     learnt = ("length_scale", "period")
 
     def __post_init__(self):
-        scale_field(self, "length_scale")
-        scale_field(self, "period")
+        _scale_field(self, "length_scale")
+        _scale_field(self, "period")
 
     def _columns(self, X):
         """(l_j, p_j) of every column."""
         d = int(X.shape[1])
-        both = (
-            parameter_by_column(self, name, X) for name in ("length_scale", "period")
+        scales_and_periods = (
+            _parameter_by_column(self, name, X) for name in ("length_scale", "period")
         )
-        return list(zip(*(np.broadcast_to(v, d).tolist() for v in both), strict=True))
+        return list(
+            zip(
+                *(np.broadcast_to(v, d).tolist() for v in scales_and_periods),
+                strict=True,
+            )
+        )
 
     def _angle(self, X, Z, j, period):
         return (math.pi / period) * (X[:, j][:, None] - Z[:, j][None, :])
@@ -530,7 +535,7 @@ class Periodic(AbstractKernel):
         return xp.stack(columns, axis=1)
 
     def gradient_diag(self, X):
-        return constant_diag_gradient(self, X)
+        return _constant_diag_gradient(self, X)
 
     def gradient_block(self, X, Z):
         """dk/d log l_j = 4 k sin^2 / l^2, dk/d log p_j = 2 k a sin(2 a) / l^2."""

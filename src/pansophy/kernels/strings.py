@@ -103,17 +103,17 @@ class Spectrum(SequenceKernel):
 
     def _counts(self, X, vocabulary):
         """Parts counted, (n, words met so far); new words join the vocabulary."""
-        data, at, ends = [], [], [0]
+        data, columns, ends = [], [], [0]
         sizes = range(1, self.length + 1) if self.blended else (self.length,)
         for x in X:
             x = x if isinstance(x, str) else tuple(x)
             parts = Counter(x[i : i + p] for p in sizes for i in range(len(x) - p + 1))
             for part, count in parts.items():
-                at.append(vocabulary.setdefault(part, len(vocabulary)))
+                columns.append(vocabulary.setdefault(part, len(vocabulary)))
                 data.append(float(count))
-            ends.append(len(at))
+            ends.append(len(columns))
         shape = (len(X), len(vocabulary))
-        return sparse.csr_array((data, at, ends), shape=shape)
+        return sparse.csr_array((data, columns, ends), shape=shape)
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,14 @@ class Subsequence(SequenceKernel):
         from . import _strings as loops
 
         symbols: dict = {}
-        left, right = encode_sequences(X, symbols), encode_sequences(Z, symbols)
+        left, right = _encode_sequences(X, symbols), _encode_sequences(Z, symbols)
         out = np.empty((len(X), len(Z)))
         decay = float(self.decay)
         loops.subsequence_kernel(*left, *right, int(self.length), decay, out)
         return out
 
 
-def encode_sequences(X, symbols):
+def _encode_sequences(X, symbols):
     """All symbols of some sequences as whole numbers, and where each begins."""
     codes = [symbols.setdefault(a, len(symbols)) for x in X for a in x]
     starts = np.cumsum([0, *(len(x) for x in X)])

@@ -17,7 +17,7 @@ TINY = 1e-300  # stands for probabilities that underflow
 
 
 @compiled(inner=True)
-def cauchy_cdf(f):
+def _cauchy_cdf(f):
     """The Cauchy distribution function."""
     return math.atan(-1 / f) / math.pi if f < -1 else 0.5 + math.atan(f) / math.pi
 
@@ -50,7 +50,7 @@ def inverse_link(link, f):
         return high, low, s, s * (e - 1)
     if link == 6:
         s = 1 / (math.pi * (1 + f * f))
-        return cauchy_cdf(f), cauchy_cdf(-f), s, -2 * math.pi * f * s * s
+        return _cauchy_cdf(f), _cauchy_cdf(-f), s, -2 * math.pi * f * s * s
     if link == 10:
         return f * f, 1 - f * f, 2 * f, 2.0
     if f <= 0:
@@ -62,14 +62,14 @@ def inverse_link(link, f):
 
 
 @compiled(inner=True)
-def unpack_kind(kind):
+def _unpack_kind(kind):
     """Family, link, and whether the curvature is the expected one."""
     rest = kind - GLM
     return rest // 64, (rest % 64) // 2, rest % 2
 
 
 @compiled(inner=True)
-def is_possible_mean(family, mu, nu, a):
+def _is_possible_mean(family, mu, nu, a):
     """Whether mu is a possible mean; false for NaN."""
     if family == BINOMIAL:
         return mu >= 0 and nu >= 0
@@ -81,9 +81,9 @@ def is_possible_mean(family, mu, nu, a):
 @compiled(inner=True)
 def glm_value(kind, y, f, a):
     """Eq. (2), inf where the mean is impossible."""
-    family, link, _ = unpack_kind(kind)
+    family, link, _ = _unpack_kind(kind)
     mu, nu, _, _ = inverse_link(link, f)
-    if not is_possible_mean(family, mu, nu, a):
+    if not _is_possible_mean(family, mu, nu, a):
         return math.inf
     if family == BINOMIAL:
         return -y * math.log(max(mu, TINY)) - (1 - y) * math.log(max(nu, TINY))
@@ -99,7 +99,7 @@ def glm_value(kind, y, f, a):
 
 
 @compiled(inner=True)
-def glm_score(family, y, mu, nu, a):
+def _glm_score(family, y, mu, nu, a):
     """(mu - y) / V and its derivative in mu, and 1 / V."""
     if family == BINOMIAL:
         mu, nu = max(mu, TINY), max(nu, TINY)
@@ -118,21 +118,21 @@ def glm_score(family, y, mu, nu, a):
 @compiled(inner=True)
 def glm_gradient(kind, y, f, a):
     """Eq. (3)."""
-    family, link, _ = unpack_kind(kind)
+    family, link, _ = _unpack_kind(kind)
     mu, nu, slope, _ = inverse_link(link, f)
-    if not is_possible_mean(family, mu, nu, a):
+    if not _is_possible_mean(family, mu, nu, a):
         return math.nan
-    return glm_score(family, y, mu, nu, a)[0] * slope
+    return _glm_score(family, y, mu, nu, a)[0] * slope
 
 
 @compiled(inner=True)
 def glm_curvature(kind, y, f, a):
     """Eq. (4), or eq. (5) where it is the expected one that is wanted."""
-    family, link, expected = unpack_kind(kind)
+    family, link, expected = _unpack_kind(kind)
     mu, nu, slope, bend = inverse_link(link, f)
-    if not is_possible_mean(family, mu, nu, a):
+    if not _is_possible_mean(family, mu, nu, a):
         return math.nan
-    s, ds, inverse = glm_score(family, y, mu, nu, a)
+    s, ds, inverse = _glm_score(family, y, mu, nu, a)
     if expected:
         return slope * slope * inverse
     return ds * slope * slope + s * bend

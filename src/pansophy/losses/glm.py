@@ -129,7 +129,7 @@ def get_family(name: str, parameter: float | None = None) -> GLMFamily:
             get_family(named)
             if named
             else GLMFamily(
-                f"tweedie({p:g})", POWER, tweedie_domain(p), log, p, dispersed=True
+                f"tweedie({p:g})", POWER, _tweedie_domain(p), log, p, dispersed=True
             )
         )
     if name not in fixed:
@@ -137,10 +137,10 @@ def get_family(name: str, parameter: float | None = None) -> GLMFamily:
         raise ValueError(f"no family is called {name!r}; there are {', '.join(known)}.")
     p = fixed[name]
     link = {0: identity, 1: log, 2: inverse, 3: inverse_squared}[int(p)]
-    return GLMFamily(name, POWER, tweedie_domain(p), link, p, dispersed=p != 1)
+    return GLMFamily(name, POWER, _tweedie_domain(p), link, p, dispersed=p != 1)
 
 
-def tweedie_domain(p):
+def _tweedie_domain(p):
     """Targets that Tweedie's family of power p can give."""
     return "real" if p <= 0 else "nonnegative" if p < 2 else "positive"
 
@@ -165,7 +165,7 @@ def glm_loss(
     array([0.693147, 0.693147])
     """
     link = family.link if link is None else link
-    known = equivalent_pointwise_loss(family, link, expected)
+    known = _equivalent_pointwise_loss(family, link, expected)
     if known is not None:
         return known
     if link is multinomial:
@@ -181,11 +181,11 @@ def glm_loss(
         lambda y, w, a: link(weighted_row_mean(y, w)),
         link=link,
         parameter=family.parameter,
-        convex=is_convex(family, link),
+        convex=_is_convex(family, link),
     )
 
 
-def equivalent_pointwise_loss(family, link, expected):
+def _equivalent_pointwise_loss(family, link, expected):
     """The loss of `pointwise.py` that a family and a link make, if there is one."""
     pair = (family.name.split("(")[0], link.name)
     if family.name == "bernoulli":
@@ -202,14 +202,14 @@ def equivalent_pointwise_loss(family, link, expected):
     return table.get(pair)
 
 
-def is_convex(family, link):
+def _is_convex(family, link):
     """Whether eq. (4) is known to be at least 0 for every target."""
     p = family.parameter
     if link is family.link:
         return True
     if family.code == BINOMIAL:
-        even = ("identity", "log", "probit", "cloglog", "loglog", "tanh")
-        return link.name in even
+        even_links = ("identity", "log", "probit", "cloglog", "loglog", "tanh")
+        return link.name in even_links
     if family.code == NEGATIVE_BINOMIAL:
         return False
     if link.name == "identity":
@@ -217,7 +217,7 @@ def is_convex(family, link):
     return 1 <= p <= {"log": 2.0, "sqrt": 1.5}.get(link.name, 0.0)
 
 
-def possible_means(family, mu, nu):
+def _possible_means(family, mu, nu):
     """Whether mu = 1 - nu is a mean that the family can have; false for NaN."""
     if family.code == BINOMIAL:
         return (mu >= 0) & (nu >= 0)
@@ -226,13 +226,13 @@ def possible_means(family, mu, nu):
     return mu > 0
 
 
-def mean_and_complement(family, link, f):
+def _mean_and_complement(family, link, f):
     """mu and 1 - mu, at 1/2 where impossible, and where that is."""
     xp = namespace(f)
     with np.errstate(all="ignore"):
         mu = link.inverse(f)
         nu = 1 - mu if link.upper is None else link.upper(f)
-    ok = possible_means(family, mu, nu)
+    ok = _possible_means(family, mu, nu)
     if link.positive and link.name != "sqrt":
         ok = ok & (f > 0)
     if family.code == BINOMIAL:
@@ -245,11 +245,11 @@ def mean_and_complement(family, link, f):
 def glm_value(family, link, y, f):
     """Eq. (2), inf where the mean is impossible."""
     xp = namespace(f)
-    mu, nu, ok = mean_and_complement(family, link, f)
+    mu, nu, ok = _mean_and_complement(family, link, f)
     return xp.where(ok, loss_at_mean(family, y, mu, nu), xp.full_like(f, math.inf))
 
 
-def score_in_mean(family, y, mu, nu):
+def _score_in_mean(family, y, mu, nu):
     """(mu - y) / V, its derivative in mu, and 1 / V."""
     xp = namespace(mu)
     a = family.parameter
@@ -269,39 +269,39 @@ def score_in_mean(family, y, mu, nu):
 
 def glm_gradient(family, link, y, f):
     """Eq. (3), NaN where the mean is impossible."""
-    mu, nu, ok = mean_and_complement(family, link, f)
+    mu, nu, ok = _mean_and_complement(family, link, f)
     with np.errstate(all="ignore"):
-        out = score_in_mean(family, y, mu, nu)[0] * link.slope(f)
-    return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
+        slopes = _score_in_mean(family, y, mu, nu)[0] * link.slope(f)
+    return namespace(f).where(ok, slopes, namespace(f).full_like(f, math.nan))
 
 
 def glm_curvature(family, link, y, f, expected=False):
     """Eq. (4), or (5)."""
-    mu, nu, ok = mean_and_complement(family, link, f)
-    s, ds, precision = score_in_mean(family, y, mu, nu)
+    mu, nu, ok = _mean_and_complement(family, link, f)
+    s, ds, precision = _score_in_mean(family, y, mu, nu)
     with np.errstate(all="ignore"):
         slope = link.slope(f)
-        out = precision * slope**2
+        curvatures = precision * slope**2
         if not expected and link.bend is not None:
-            out = ds * slope**2 + s * link.bend(f)
-    return namespace(f).where(ok, out, namespace(f).full_like(f, math.nan))
+            curvatures = ds * slope**2 + s * link.bend(f)
+    return namespace(f).where(ok, curvatures, namespace(f).full_like(f, math.nan))
 
 
 # -- Tweedie with log link -------------------------------------------------------
 
 
-def tweedie_value(y, f, p):
+def _tweedie_value(y, f, p):
     """Eq. (6)."""
     xp = namespace(f)
     return xp.exp((2 - p) * f) / (2 - p) - y * xp.exp((1 - p) * f) / (1 - p)
 
 
-def tweedie_gradient(y, f, p):
+def _tweedie_gradient(y, f, p):
     xp = namespace(f)
     return xp.exp((2 - p) * f) - y * xp.exp((1 - p) * f)
 
 
-def tweedie_curvature(y, f, p):
+def _tweedie_curvature(y, f, p):
     xp = namespace(f)
     return (2 - p) * xp.exp((2 - p) * f) - (1 - p) * y * xp.exp((1 - p) * f)
 
@@ -328,10 +328,10 @@ def tweedie(power: float = 1.5) -> Loss:
     return Loss(
         "tweedie",
         kinds.TWEEDIE,
-        tweedie_domain(p),
-        tweedie_value,
-        tweedie_gradient,
-        tweedie_curvature,
+        _tweedie_domain(p),
+        _tweedie_value,
+        _tweedie_gradient,
+        _tweedie_curvature,
         lambda y, w, a: log(weighted_row_mean(y, w)),
         link=log,
         parameter=p,

@@ -97,9 +97,9 @@ def margin_losses(z) -> dict[str, Any]:
     >>> table["hinge"], table["zero_one"]
     (array([2. , 1. , 0.5]), array([1., 1., 0.]))
     """
-    one = namespace(z).ones_like(z)
-    return {"zero_one": zero_one(one, z)} | {
-        loss.name: loss.value(one, z) for loss in MARGIN_LOSSES
+    ones = namespace(z).ones_like(z)
+    return {"zero_one": zero_one(ones, z)} | {
+        loss.name: loss.value(ones, z) for loss in MARGIN_LOSSES
     }
 
 

@@ -30,66 +30,68 @@ def as_one_hot(y, like):
     return xp.astype(y[:, None] == classes[None, :], like.dtype)
 
 
-def softmax_value(y, f, a):
+def _softmax_value(y, f, a):
     """Eq. (1)."""
     xp = namespace(f)
     return logsumexp(f) - xp.sum(as_one_hot(y, f) * f, axis=-1)
 
 
-def softmax_gradient(y, f, a):
+def _softmax_gradient(y, f, a):
     return probabilities(f) - as_one_hot(y, f)
 
 
-def softmax_curvature(y, f, a):
+def _softmax_curvature(y, f, a):
     p = probabilities(f)
     return p * (1 - p)
 
 
-def softmax_constant(y, w, a):
+def _softmax_constant(y, w, a):
     """Centred log-frequencies of the classes."""
-    return multinomial(class_frequencies(y, w))
+    return multinomial(_class_frequencies(y, w))
 
 
-def hinge_parts(y, f):
+def _hinge_parts(y, f):
     xp = namespace(f)
-    own = as_one_hot(y, f)
-    score = xp.sum(own * f, axis=-1)
-    rival = f - own * (xp.max(xp.abs(f)) * 2 + 1)  # the label's own class cannot win
-    return own, score, rival
+    one_hot = as_one_hot(y, f)
+    score = xp.sum(one_hot * f, axis=-1)
+    rival = f - one_hot * (
+        xp.max(xp.abs(f)) * 2 + 1
+    )  # the label's own class cannot win
+    return one_hot, score, rival
 
 
-def multiclass_hinge_value(y, f, a):
+def _multiclass_hinge_value(y, f, a):
     """Eq. (2)."""
     xp = namespace(f)
-    _, score, rival = hinge_parts(y, f)
+    _, score, rival = _hinge_parts(y, f)
     gap = 1 + xp.max(rival, axis=-1) - score
     return xp.maximum(gap, xp.zeros_like(gap))
 
 
-def multiclass_hinge_gradient(y, f, a):
+def _multiclass_hinge_gradient(y, f, a):
     """+1 on the strongest rival and -1 on the label, where eq. (2) is above 0."""
     xp = namespace(f)
-    own, _, rival = hinge_parts(y, f)
+    one_hot, _, rival = _hinge_parts(y, f)
     wrong = as_one_hot(xp.argmax(rival, axis=-1), f)
-    active = xp.astype(multiclass_hinge_value(y, f, a) > 0, f.dtype)
-    return active[:, None] * (wrong - own)
+    active = xp.astype(_multiclass_hinge_value(y, f, a) > 0, f.dtype)
+    return active[:, None] * (wrong - one_hot)
 
 
 softmax = Loss(
     "softmax",
     kinds.SOFTMAX,
     "label",
-    softmax_value,
-    softmax_gradient,
-    softmax_curvature,
-    softmax_constant,
+    _softmax_value,
+    _softmax_gradient,
+    _softmax_curvature,
+    _softmax_constant,
     link=multinomial,
     lipschitz=0.5,
 )
 cross_entropy = softmax  # the other usual name
 
 
-def class_frequencies(y, w):
+def _class_frequencies(y, w):
     """Weight of each class over all weight, from labels or rows of probabilities."""
     xp = namespace(y)
     if y.ndim == 1:
@@ -98,9 +100,9 @@ def class_frequencies(y, w):
     return weighted_row_mean(y, None if w is None else w[:, None])
 
 
-def multiclass_hinge_constant(y, w, a):
+def _multiclass_hinge_constant(y, w, a):
     """1 on a class with more than half the weight and 0 elsewhere."""
-    share = class_frequencies(y, w)
+    share = _class_frequencies(y, w)
     return namespace(share).astype(share > 0.5, share.dtype)
 
 
@@ -108,10 +110,10 @@ multiclass_hinge = Loss(
     "multiclass_hinge",
     kinds.MULTICLASS_HINGE,
     "label",
-    multiclass_hinge_value,
-    multiclass_hinge_gradient,
+    _multiclass_hinge_value,
+    _multiclass_hinge_gradient,
     lambda y, f, a: namespace(f).zeros_like(f),
-    multiclass_hinge_constant,
+    _multiclass_hinge_constant,
 )
 
 

@@ -36,129 +36,129 @@ def positive_part(x):
     return xp.maximum(x, xp.zeros_like(x))
 
 
-def zero_curvature(y, f, a):
+def _zero_curvature(y, f, a):
     """Curvature of a loss made of straight pieces."""
     return namespace(f).zeros_like(f)
 
 
-def mask_as_float(condition, like):
+def _mask_as_float(condition, like):
     return namespace(like).astype(condition, like.dtype)
 
 
 # -- residual losses -------------------------------------------------------------
 
 
-def absolute_gradient(y, f, a):
+def _absolute_gradient(y, f, a):
     return namespace(f).sign(f - y)
 
 
-def quantile_value(y, f, q):
+def _quantile_value(y, f, q):
     xp = namespace(f)
     return xp.maximum(q * (y - f), (1 - q) * (f - y))
 
 
-def quantile_gradient(y, f, q):
+def _quantile_gradient(y, f, q):
     xp = namespace(f)
-    slope = mask_as_float(f > y, f) - q
+    slope = _mask_as_float(f > y, f) - q
     return xp.where(f == y, xp.zeros_like(f), slope)
 
 
-def huber_value(y, f, d):
+def _huber_value(y, f, d):
     xp = namespace(f)
     size = xp.abs(f - y)
     near = xp.minimum(size, xp.full_like(size, d))
     return near * (size - near / 2)
 
 
-def huber_gradient(y, f, d):
+def _huber_gradient(y, f, d):
     return namespace(f).clip(f - y, -d, d)
 
 
-def huber_curvature(y, f, d):
-    return mask_as_float(namespace(f).abs(f - y) <= d, f)
+def _huber_curvature(y, f, d):
+    return _mask_as_float(namespace(f).abs(f - y) <= d, f)
 
 
-def tube_value(y, f, e):
+def _tube_value(y, f, e):
     return positive_part(namespace(f).abs(f - y) - e)
 
 
-def tube_gradient(y, f, e):
+def _tube_gradient(y, f, e):
     xp = namespace(f)
-    return xp.sign(f - y) * mask_as_float(xp.abs(f - y) > e, f)
+    return xp.sign(f - y) * _mask_as_float(xp.abs(f - y) > e, f)
 
 
-def tube_constant(y, w, e):
+def _tube_constant(y, w, e):
     """Eq. (4) is (|r - e| + |r + e|) / 2 - e: the median of all y - e and y + e."""
     xp = namespace(y)
     w = None if w is None else xp.concat([w, w])
     return weighted_quantile(xp.concat([y - e, y + e]), w, 0.5)
 
 
-def squared_tube_gradient(y, f, e):
-    return 2 * namespace(f).sign(f - y) * tube_value(y, f, e)
+def _squared_tube_gradient(y, f, e):
+    return 2 * namespace(f).sign(f - y) * _tube_value(y, f, e)
 
 
-def squared_tube_curvature(y, f, e):
-    return 2 * mask_as_float(namespace(f).abs(f - y) > e, f)
+def _squared_tube_curvature(y, f, e):
+    return 2 * _mask_as_float(namespace(f).abs(f - y) > e, f)
 
 
 # -- margin losses ---------------------------------------------------------------
 
 
-def positive_frequency(y, w=None):
+def _positive_frequency(y, w=None):
     """Weight of the positive rows over all weight, for signs y."""
     return weighted_row_mean((y + 1) / 2, w)
 
 
-def hinge_gradient(y, f, a):
-    return -y * mask_as_float(y * f < 1, f)
+def _hinge_gradient(y, f, a):
+    return -y * _mask_as_float(y * f < 1, f)
 
 
-def hinge_constant(y, w, a):
-    return namespace(y).sign(2 * positive_frequency(y, w) - 1)
+def _hinge_constant(y, w, a):
+    return namespace(y).sign(2 * _positive_frequency(y, w) - 1)
 
 
-def squared_hinge_gradient(y, f, a):
+def _squared_hinge_gradient(y, f, a):
     return -2 * y * positive_part(1 - y * f)
 
 
-def perceptron_gradient(y, f, a):
-    return -y * mask_as_float(y * f <= 0, f)
+def _perceptron_gradient(y, f, a):
+    return -y * _mask_as_float(y * f <= 0, f)
 
 
-def exponential_value(y, f, a):
+def _exponential_value(y, f, a):
     return namespace(f).exp(-y * f)
 
 
-def modified_huber_value(y, f, a):
+def _modified_huber_value(y, f, a):
     """Eq. (9)."""
     xp = namespace(f)
     z = y * f
     return xp.where(z >= -1, positive_part(1 - z) ** 2, -4 * z)
 
 
-def modified_huber_gradient(y, f, a):
+def _modified_huber_gradient(y, f, a):
     xp = namespace(f)
     z = y * f
     return xp.where(z >= -1, -2 * y * positive_part(1 - z), -4 * y)
 
 
-def modified_huber_curvature(y, f, a):
-    return 2 * mask_as_float((y * f >= -1) & (y * f < 1), f)
+def _modified_huber_curvature(y, f, a):
+    return 2 * _mask_as_float((y * f >= -1) & (y * f < 1), f)
 
 
 # -- likelihoods with log link ---------------------------------------------------
 
 
-def poisson_gradient(y, f, a):
+def _poisson_gradient(y, f, a):
     return namespace(f).exp(f) - y
 
 
-def gamma_curvature(y, f, a):
+def _gamma_curvature(y, f, a):
     return y * namespace(f).exp(-f)
 
 
-def exp_only(y, f, a):
+def _exp_only(y, f, a):
     return namespace(f).exp(f)
 
 
@@ -189,8 +189,8 @@ absolute = Loss(
     kinds.ABSOLUTE,
     "real",
     lambda y, f, a: namespace(f).abs(f - y),
-    absolute_gradient,
-    zero_curvature,
+    _absolute_gradient,
+    _zero_curvature,
     lambda y, w, a: weighted_quantile(y, w, 0.5),
 )
 logistic = Loss(
@@ -209,18 +209,18 @@ hinge = Loss(
     kinds.HINGE,
     "sign",
     lambda y, f, a: positive_part(1 - y * f),
-    hinge_gradient,
-    zero_curvature,
-    hinge_constant,
+    _hinge_gradient,
+    _zero_curvature,
+    _hinge_constant,
 )
 squared_hinge = Loss(
     "squared_hinge",
     kinds.SQUARED_HINGE,
     "sign",
     lambda y, f, a: positive_part(1 - y * f) ** 2,
-    squared_hinge_gradient,
-    lambda y, f, a: 2 * mask_as_float(y * f < 1, f),
-    lambda y, w, a: 2 * positive_frequency(y, w) - 1,
+    _squared_hinge_gradient,
+    lambda y, f, a: 2 * _mask_as_float(y * f < 1, f),
+    lambda y, w, a: 2 * _positive_frequency(y, w) - 1,
     lipschitz=2.0,
 )
 perceptron = Loss(
@@ -228,27 +228,27 @@ perceptron = Loss(
     kinds.PERCEPTRON,
     "sign",
     lambda y, f, a: positive_part(-y * f),
-    perceptron_gradient,
-    zero_curvature,
-    lambda y, w, a: 0 * positive_frequency(y, w),
+    _perceptron_gradient,
+    _zero_curvature,
+    lambda y, w, a: 0 * _positive_frequency(y, w),
 )
 exponential = Loss(
     "exponential",
     kinds.EXPONENTIAL,
     "sign",
-    exponential_value,
-    lambda y, f, a: -y * exponential_value(y, f, a),
-    exponential_value,
-    lambda y, w, a: logit(positive_frequency(y, w)) / 2,
+    _exponential_value,
+    lambda y, f, a: -y * _exponential_value(y, f, a),
+    _exponential_value,
+    lambda y, w, a: logit(_positive_frequency(y, w)) / 2,
 )
 modified_huber = Loss(
     "modified_huber",
     kinds.MODIFIED_HUBER,
     "sign",
-    modified_huber_value,
-    modified_huber_gradient,
-    modified_huber_curvature,
-    lambda y, w, a: 2 * positive_frequency(y, w) - 1,
+    _modified_huber_value,
+    _modified_huber_gradient,
+    _modified_huber_curvature,
+    lambda y, w, a: 2 * _positive_frequency(y, w) - 1,
     lipschitz=2.0,
 )
 poisson = Loss(
@@ -256,8 +256,8 @@ poisson = Loss(
     kinds.POISSON,
     "nonnegative",
     lambda y, f, a: namespace(f).exp(f) - y * f,
-    poisson_gradient,
-    exp_only,
+    _poisson_gradient,
+    _exp_only,
     lambda y, w, a: log(weighted_row_mean(y, w)),
     link=log,
 )
@@ -267,7 +267,7 @@ gamma = Loss(
     "positive",
     lambda y, f, a: y * namespace(f).exp(-f) + f,
     lambda y, f, a: 1 - y * namespace(f).exp(-f),
-    gamma_curvature,
+    _gamma_curvature,
     lambda y, w, a: log(weighted_row_mean(y, w)),
     link=log,
 )
@@ -282,10 +282,10 @@ def huber(delta: float = 1.35) -> Loss:
         "huber",
         kinds.HUBER,
         "real",
-        huber_value,
-        huber_gradient,
-        huber_curvature,
-        lambda y, w, d: constant_by_bisection(huber_gradient, y, w, d),
+        _huber_value,
+        _huber_gradient,
+        _huber_curvature,
+        lambda y, w, d: constant_by_bisection(_huber_gradient, y, w, d),
         parameter=float(delta),
         lipschitz=1.0,
     )
@@ -302,9 +302,9 @@ def quantile(level: float = 0.5) -> Loss:
         "quantile",
         kinds.QUANTILE,
         "real",
-        quantile_value,
-        quantile_gradient,
-        zero_curvature,
+        _quantile_value,
+        _quantile_gradient,
+        _zero_curvature,
         weighted_quantile,
         parameter=float(level),
     )
@@ -321,10 +321,10 @@ def epsilon_insensitive(epsilon: float = 0.1) -> Loss:
         "epsilon_insensitive",
         kinds.EPSILON_INSENSITIVE,
         "real",
-        tube_value,
-        tube_gradient,
-        zero_curvature,
-        tube_constant,
+        _tube_value,
+        _tube_gradient,
+        _zero_curvature,
+        _tube_constant,
         parameter=float(epsilon),
     )
 
@@ -341,10 +341,10 @@ def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
         "squared_epsilon_insensitive",
         kinds.SQUARED_EPSILON_INSENSITIVE,
         "real",
-        lambda y, f, e: tube_value(y, f, e) ** 2,
-        squared_tube_gradient,
-        squared_tube_curvature,
-        lambda y, w, e: constant_by_bisection(squared_tube_gradient, y, w, e),
+        lambda y, f, e: _tube_value(y, f, e) ** 2,
+        _squared_tube_gradient,
+        _squared_tube_curvature,
+        lambda y, w, e: constant_by_bisection(_squared_tube_gradient, y, w, e),
         parameter=float(epsilon),
         lipschitz=2.0,
     )
@@ -352,4 +352,4 @@ def squared_epsilon_insensitive(epsilon: float = 0.1) -> Loss:
 
 def zero_one(y, f):
     """1 where the sign of f is wrong or undecided (y f <= 0), else 0."""
-    return mask_as_float(y * f <= 0, f)
+    return _mask_as_float(y * f <= 0, f)

@@ -35,21 +35,21 @@ BIWEIGHT = 4.685
 # -- powers ----------------------------------------------------------------------
 
 
-def lp_value(y, f, p):
+def _lp_value(y, f, p):
     return namespace(f).abs(f - y) ** p
 
 
-def lp_gradient(y, f, p):
+def _lp_gradient(y, f, p):
     """p sign(r) |r|^(p-1), and 0 at r = 0."""
-    return p * namespace(f).sign(f - y) * power_of(f - y, p - 1)
+    return p * namespace(f).sign(f - y) * _power_of(f - y, p - 1)
 
 
-def lp_curvature(y, f, p):
+def _lp_curvature(y, f, p):
     """p (p-1) |r|^(p-2), and 0 at r = 0 where it need not exist."""
-    return p * (p - 1) * power_of(f - y, p - 2)
+    return p * (p - 1) * _power_of(f - y, p - 2)
 
 
-def power_of(r, q):
+def _power_of(r, q):
     """|r|^q, with 0 at r = 0 for every q."""
     xp = namespace(r)
     zero = r == 0
@@ -57,15 +57,15 @@ def power_of(r, q):
     return xp.where(zero, xp.zeros_like(r), size)
 
 
-def lp_constant(y, w, p):
+def _lp_constant(y, w, p):
     """Median, mean, root of the slope; below p = 1 one of the targets."""
     if p == 1:
         return weighted_quantile(y, w, 0.5)
     if p == 2:
         return weighted_row_mean(y, w)
     if p > 1:
-        return constant_by_bisection(lp_gradient, y, w, p)
-    return best_target(lp_value, y, w, p, y.shape[0])
+        return constant_by_bisection(_lp_gradient, y, w, p)
+    return _best_target(_lp_value, y, w, p, y.shape[0])
 
 
 @remakeable
@@ -87,10 +87,10 @@ def lp(p: float = 2.0) -> Loss:
         "lp",
         kinds.LP,
         "real",
-        lp_value,
-        lp_gradient,
-        lp_curvature,
-        lp_constant,
+        _lp_value,
+        _lp_gradient,
+        _lp_curvature,
+        _lp_constant,
         parameter=float(p),
         convex=p >= 1,
         lipschitz=2.0 if p == 2 else math.inf,
@@ -120,34 +120,34 @@ def lp_norm(r, p, w=None):
 # -- Tukey's biweight ------------------------------------------------------------
 
 
-def biweight_factor(y, f, c):
+def _biweight_factor(y, f, c):
     """1 - (r/c)^2, and 0 beyond c; its square is the weight of a row in IRLS."""
     xp = namespace(f)
     rest = 1 - ((f - y) / c) ** 2
     return xp.maximum(rest, xp.zeros_like(rest))
 
 
-def tukey_value(y, f, c):
-    return c * c / 6 * (1 - biweight_factor(y, f, c) ** 3)
+def _tukey_value(y, f, c):
+    return c * c / 6 * (1 - _biweight_factor(y, f, c) ** 3)
 
 
-def tukey_gradient(y, f, c):
-    return (f - y) * biweight_factor(y, f, c) ** 2
+def _tukey_gradient(y, f, c):
+    return (f - y) * _biweight_factor(y, f, c) ** 2
 
 
-def tukey_curvature(y, f, c):
-    near = biweight_factor(y, f, c)
+def _tukey_curvature(y, f, c):
+    near = _biweight_factor(y, f, c)
     return near * (5 * near - 4)
 
 
-def tukey_constant(y, w, c):
+def _tukey_constant(y, w, c):
     """From the best target by weighted means, none of which can raise eq. (2)."""
     xp = namespace(y)
-    at = best_target(tukey_value, y, w, c, CANDIDATES)
+    target = _best_target(_tukey_value, y, w, c, CANDIDATES)
     for _ in range(100):
-        near = biweight_factor(y, xp.zeros_like(y) + at, c) ** 2
-        at = weighted_row_mean(y, near if w is None else w * near)
-    return at
+        near = _biweight_factor(y, xp.zeros_like(y) + target, c) ** 2
+        target = weighted_row_mean(y, near if w is None else w * near)
+    return target
 
 
 @remakeable
@@ -167,10 +167,10 @@ def tukey(c: float = BIWEIGHT) -> Loss:
         "tukey",
         kinds.TUKEY,
         "real",
-        tukey_value,
-        tukey_gradient,
-        tukey_curvature,
-        tukey_constant,
+        _tukey_value,
+        _tukey_gradient,
+        _tukey_curvature,
+        _tukey_constant,
         parameter=float(c),
         convex=False,
         lipschitz=1.0,
@@ -180,27 +180,27 @@ def tukey(c: float = BIWEIGHT) -> Loss:
 # -- Student's t -----------------------------------------------------------------
 
 
-def student_t_value(y, f, v):
+def _student_t_value(y, f, v):
     return 0.5 * (v + 1) * namespace(f).log1p((f - y) ** 2 / v)
 
 
-def student_t_gradient(y, f, v):
+def _student_t_gradient(y, f, v):
     r = f - y
     return (v + 1) * r / (v + r * r)
 
 
-def student_t_curvature(y, f, v):
+def _student_t_curvature(y, f, v):
     r2 = (f - y) ** 2
     return (v + 1) * (v - r2) / (v + r2) ** 2
 
 
-def student_t_constant(y, w, v):
+def _student_t_constant(y, w, v):
     """From the best target by weighted means, none of which can raise eq. (3)."""
-    at = best_target(student_t_value, y, w, v, CANDIDATES)
+    target = _best_target(_student_t_value, y, w, v, CANDIDATES)
     for _ in range(100):
-        near = 1 / (v + (y - at) ** 2)
-        at = weighted_row_mean(y, near if w is None else w * near)
-    return at
+        near = 1 / (v + (y - target) ** 2)
+        target = weighted_row_mean(y, near if w is None else w * near)
+    return target
 
 
 @remakeable
@@ -222,23 +222,23 @@ def student_t(df: float = 4.0) -> Loss:
         "student_t",
         kinds.NO_LOOP,
         "real",
-        student_t_value,
-        student_t_gradient,
-        student_t_curvature,
-        student_t_constant,
+        _student_t_value,
+        _student_t_gradient,
+        _student_t_curvature,
+        _student_t_constant,
         parameter=float(df),
         convex=False,
         lipschitz=(df + 1) / df,
     )
 
 
-def best_target(values, y, w, a, limit):
+def _best_target(values, y, w, a, limit):
     """The target (one of at most `limit`, by rank) of lowest total loss."""
     xp = namespace(y)
-    some = xp.sort(y)
-    if some.shape[0] > limit:
-        pick = np.linspace(0, some.shape[0] - 1, limit).astype(np.int64)
-        some = some[xp.asarray(pick)]
+    candidates = xp.sort(y)
+    if candidates.shape[0] > limit:
+        pick = np.linspace(0, candidates.shape[0] - 1, limit).astype(np.int64)
+        candidates = candidates[xp.asarray(pick)]
     cost = lambda c: values(y, xp.zeros_like(y) + c, a)
-    totals = [float(xp.sum(cost(c) if w is None else w * cost(c))) for c in some]
-    return some[int(np.argmin(totals))]
+    totals = [float(xp.sum(cost(c) if w is None else w * cost(c))) for c in candidates]
+    return candidates[int(np.argmin(totals))]

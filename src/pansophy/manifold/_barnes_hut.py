@@ -52,20 +52,20 @@ def build_nodes(code, m, side, start, stop, size, after):
         if level == BITS:  # one point, or points in the same smallest cell
             continue
         shift = m * (BITS - level - 1)
-        at = e
-        while at > s:  # children, the last one first
-            child = code[at - 1] >> shift
+        position = e
+        while position > s:  # children, the last one first
+            child = code[position - 1] >> shift
             low = s
-            high = at - 1  # the first point with this prefix
+            high = position - 1  # the first point with this prefix
             while low < high:
                 half = (low + high) // 2
                 if code[half] >> shift < child:
                     low = half + 1
                 else:
                     high = half
-            begin[depth], end[depth] = low, at
+            begin[depth], end[depth] = low, position
             depth += 1
-            at = low
+            position = low
     first = np.empty(n + 1, np.int64)
     first[n] = count
     for k in range(count - 1, -1, -1):
@@ -92,31 +92,31 @@ def tree_repulsion(Y, tree, angle, a, lo, hi, F):
 
     `tree` is (order, start, stop, size, after, centre, count) of the nodes.
     """
-    order, start, stop, size, after, centre, count = tree
+    order, start, stop, size, following, centre, count = tree
     m = Y.shape[0]
     Z = 0.0
-    force, here = np.empty(m), np.empty(m)
+    force, point = np.empty(m), np.empty(m)
     for t in range(lo, hi):
         i = order[t]
         for c in range(m):
-            here[c] = Y[c, i]
+            point[c] = Y[c, i]
         force[:] = 0
         k, z = 0, 0.0
         while k < count:
             s = 0.0
             for c in range(m):
-                s += (here[c] - centre[k, c]) ** 2
-            own = start[k] <= t < stop[k]
-            leaf = after[k] == k + 1
-            if leaf or (not own and size[k] * size[k] < angle * angle * s):
-                number = stop[k] - start[k] - (1 if own else 0)
+                s += (point[c] - centre[k, c]) ** 2
+            holds_point = start[k] <= t < stop[k]
+            leaf = following[k] == k + 1
+            if leaf or (not holds_point and size[k] * size[k] < angle * angle * s):
+                number = stop[k] - start[k] - (1 if holds_point else 0)
                 base = 1.0 / (1.0 + s / a)
                 q = base if a == 1 else base ** (0.5 * (a + 1))
                 z += number * q
                 q *= number * base
                 for c in range(m):
-                    force[c] += q * (here[c] - centre[k, c])
-                k = after[k]
+                    force[c] += q * (point[c] - centre[k, c])
+                k = following[k]
             else:
                 k += 1
         Z += z

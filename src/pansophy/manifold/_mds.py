@@ -17,9 +17,9 @@ def guttman_transform(T, Y, lo, hi, out):
     for i in range(lo, hi):
         w[:] = 0
         for c in range(m):
-            y, here = Y[c], Y[c, i]
+            y, coordinate = Y[c], Y[c, i]
             for j in range(n):
-                w[j] += (here - y[j]) * (here - y[j])
+                w[j] += (coordinate - y[j]) * (coordinate - y[j])
         row = T[i]
         for j in range(n):
             size += w[j]
@@ -28,9 +28,9 @@ def guttman_transform(T, Y, lo, hi, out):
             w[j] = row[j] / d if d > 0 else row[j] * 1e5
         for c in range(m):
             y = Y[c]
-            here = Y[c, i]
+            coordinate = Y[c, i]
             s = 0.0
             for j in range(n):
-                s += w[j] * (here - y[j])
+                s += w[j] * (coordinate - y[j])
             out[c, i] = s / n
     return stress, size

@@ -30,19 +30,19 @@ def dijkstra_paths(indptr, indices, length, lo, hi, D):
                 heap[0] = heap[size]
                 indexed_heap_sink(heap, place, key, 0, size)
             for e in range(indptr[node], indptr[node + 1]):
-                to = indices[e]
+                neighbor = indices[e]
                 far = key[node] + length[e]
-                if far < key[to]:
-                    key[to] = far
-                    if place[to] < 0:
-                        place[to] = size
-                        heap[size] = to
+                if far < key[neighbor]:
+                    key[neighbor] = far
+                    if place[neighbor] < 0:
+                        place[neighbor] = size
+                        heap[size] = neighbor
                         size += 1
-                    indexed_heap_rise(heap, place, key, place[to])
+                    indexed_heap_rise(heap, place, key, place[neighbor])
 
 
 @compiled
-def bucket_unlink(to, bucket, head, after, before):
+def _bucket_unlink(to, bucket, head, after, before):
     """Take a node out of its bucket."""
     a, b = before[to], after[to]
     if a >= 0:
@@ -63,14 +63,14 @@ def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
     n = len(indptr) - 1
     head = np.full(count, -1, np.int32)
     bucket = np.empty(n, np.int32)
-    after, before = np.empty(n, np.int32), np.empty(n, np.int32)
-    over = 1.0 / width
+    following, preceding = np.empty(n, np.int32), np.empty(n, np.int32)
+    per_width = 1.0 / width
     for s in range(lo, hi):
         key = D[s]
         for v in range(n):
             key[v] = np.inf
             bucket[v] = -1
-        key[s], bucket[s], after[s], before[s] = 0.0, 0, -1, -1
+        key[s], bucket[s], following[s], preceding[s] = 0.0, 0, -1, -1
         head[0] = s
         waiting = 1
         scans = 0
@@ -79,30 +79,30 @@ def bucket_paths(indptr, indices, length, width, count, lo, hi, D):
             while head[b] < 0:
                 b = b + 1 if b + 1 < count else 0
             node = head[b]
-            bucket_unlink(node, b, head, after, before)
+            _bucket_unlink(node, b, head, following, preceding)
             bucket[node] = -1
             waiting -= 1
             scans += 1
             if scans > 4 * n + 16:
                 return s
             for e in range(indptr[node], indptr[node + 1]):
-                to = indices[e]
+                neighbor = indices[e]
                 far = key[node] + length[e]
-                if far >= key[to]:
+                if far >= key[neighbor]:
                     continue
-                key[to] = far
-                slot = np.int64(far * over) % count
-                old = bucket[to]
+                key[neighbor] = far
+                slot = np.int64(far * per_width) % count
+                old = bucket[neighbor]
                 if slot == old:
                     continue
                 if old >= 0:
-                    bucket_unlink(to, old, head, after, before)
+                    _bucket_unlink(neighbor, old, head, following, preceding)
                 else:
                     waiting += 1
                 first = head[slot]
                 if first >= 0:
-                    before[first] = to
-                after[to] = first
-                before[to] = -1
-                head[slot], bucket[to] = to, slot
+                    preceding[first] = neighbor
+                following[neighbor] = first
+                preceding[neighbor] = -1
+                head[slot], bucket[neighbor] = neighbor, slot
     return hi

@@ -29,15 +29,15 @@ def row_bandwidths(D, target, lo, hi, P):
     """
     k = D.shape[1]
     for i in range(lo, hi):
-        least = np.inf
+        least_distance = np.inf
         mean = 0.0
         count = 0
         for j in range(k):
             if D[i, j] < np.inf:
-                least = min(least, D[i, j])
+                least_distance = min(least_distance, D[i, j])
                 mean += D[i, j]
                 count += 1
-        spread = mean / max(count, 1) - least
+        spread = mean / max(count, 1) - least_distance
         low = 0.0
         high = np.inf
         b = 1.0 / spread if spread > 0 else 1.0
@@ -45,7 +45,7 @@ def row_bandwidths(D, target, lo, hi, P):
         for _ in range(100):
             total, first, second = 0.0, 0.0, 0.0
             for j in range(k):
-                gap = D[i, j] - least
+                gap = D[i, j] - least_distance
                 p = math.exp(-b * gap) if gap < np.inf else 0.0
                 P[i, j] = p
                 if p > 0.0:
@@ -77,7 +77,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
     """A[:, i] = sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a) over neighbours j."""
     m = Y.shape[0]
     rate = Y.dtype.type(1 / a)
-    one = Y.dtype.type(1)
+    unity = Y.dtype.type(1)
     if m == 2:
         x, y = Y[0], Y[1]
         for i in range(lo, hi):
@@ -86,7 +86,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
                 u, v = xi - x[j], yi - y[j]
-                w = p[e] / (one + rate * (u * u + v * v))
+                w = p[e] / (unity + rate * (u * u + v * v))
                 sx += w * u
                 sy += w * v
             A[0, i], A[1, i] = sx, sy
@@ -98,7 +98,7 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
             s = Y.dtype.type(0)
             for c in range(m):
                 s += (Y[c, i] - Y[c, j]) ** 2
-            w = p[e] / (one + rate * s)
+            w = p[e] / (unity + rate * s)
             for c in range(m):
                 A[c, i] += w * (Y[c, i] - Y[c, j])
 
@@ -107,23 +107,23 @@ def attraction(indptr, indices, p, Y, a, lo, hi, A):
 def attraction_dense(P, Y, a, lo, hi, A):
     """`attraction` when every pair has a p_ij, P (n, n)."""
     m, n = Y.shape
-    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    rate, unity = Y.dtype.type(1 / a), Y.dtype.type(1)
     w = np.empty(n, Y.dtype)
     for i in range(lo, hi):
         w[:] = 0
         for c in range(m):
-            yc, here = Y[c], Y[c, i]
+            yc, coordinate = Y[c], Y[c, i]
             for j in range(n):
-                w[j] += (here - yc[j]) * (here - yc[j])
+                w[j] += (coordinate - yc[j]) * (coordinate - yc[j])
         row = P[i]
         for j in range(n):
-            w[j] = row[j] / (one + rate * w[j])
+            w[j] = row[j] / (unity + rate * w[j])
         for c in range(m):
             yc = Y[c]
-            here = Y[c, i]
+            coordinate = Y[c, i]
             s = Y.dtype.type(0)
             for j in range(n):
-                s += w[j] * (here - yc[j])
+                s += w[j] * (coordinate - yc[j])
             A[c, i] = s
 
 
@@ -131,7 +131,7 @@ def attraction_dense(P, Y, a, lo, hi, A):
 def repulsion_direct(Y, a, lo, hi, F):
     """F[:, i] = sum_j q_ij (y_i - y_j) / (1 + |y_i - y_j|^2 / a); sum of these q."""
     m, n = Y.shape
-    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    rate, unity = Y.dtype.type(1 / a), Y.dtype.type(1)
     Z = 0.0
     if m == 2 and a == 1:
         x, y = Y[0], Y[1]
@@ -141,23 +141,23 @@ def repulsion_direct(Y, a, lo, hi, F):
             z = x.dtype.type(0)
             for j in range(n):
                 u, v = xi - x[j], yi - y[j]
-                q = one / (one + u * u + v * v)
+                q = unity / (unity + u * u + v * v)
                 z += q
                 q *= q
                 sx += q * u
                 sy += q * v
             F[0, i], F[1, i] = sx, sy
-            Z += z - one
+            Z += z - unity
         return Z
     w, q = np.empty(n, Y.dtype), np.empty(n, Y.dtype)
     for i in range(lo, hi):
         w[:] = 0
         for c in range(m):
-            yc, here = Y[c], Y[c, i]
+            yc, coordinate = Y[c], Y[c, i]
             for j in range(n):
-                w[j] += (here - yc[j]) * (here - yc[j])
+                w[j] += (coordinate - yc[j]) * (coordinate - yc[j])
         for j in range(n):
-            w[j] = one / (one + rate * w[j])
+            w[j] = unity / (unity + rate * w[j])
         kernel_powers(w, a, q)
         z = Y.dtype.type(0)
         for j in range(n):
@@ -165,12 +165,12 @@ def repulsion_direct(Y, a, lo, hi, F):
             w[j] *= q[j]
         for c in range(m):
             yc = Y[c]
-            here = Y[c, i]
+            coordinate = Y[c, i]
             s = Y.dtype.type(0)
             for j in range(n):
-                s += w[j] * (here - yc[j])
+                s += w[j] * (coordinate - yc[j])
             F[c, i] = s
-        Z += z - one
+        Z += z - unity
     return Z
 
 
@@ -202,7 +202,7 @@ def descent_step(Y, U, G, A, F, rise, fall, rate, momentum):
 
 
 @compiled
-def forces_block(affinities, Y, a, k, width, A, F, parts):
+def _forces_block(affinities, Y, a, k, width, A, F, parts):
     """Attraction and repulsion of block k of the points."""
     indptr, indices, p = affinities
     lo = k * width
@@ -218,8 +218,8 @@ def direct_descent(board, leads, affinities, points, a, width, forces, rates, n)
     `affinities` is (indptr, indices, p), `points` is (Y, U, G), `forces` is (A, F,
     parts) and `rates` the constant of eq. (3), the exaggeration, the learning rate and
     the momentum. Coordinator and workers are one function with one call of
-    `forces_block`: a copy of it in each could be compiled to round differently, and the
-    embedding would depend on who did what.
+    `_forces_block`: a copy of it in each could be compiled to round differently, and
+    the embedding would depend on who did what.
     """
     Y, U, G = points
     A, F, parts = forces
@@ -230,7 +230,7 @@ def direct_descent(board, leads, affinities, points, a, width, forces, rates, n)
     while True:
         k = take_item(board) if leads else wait_for_item(board)
         if k >= 0:
-            forces_block(affinities, Y, a, k, width, A, F, parts)
+            _forces_block(affinities, Y, a, k, width, A, F, parts)
             finish_item(board)
             continue
         if not leads:

@@ -15,7 +15,7 @@ ORDER = 6
 
 
 @compiled(fastmath=FASTMATH)
-def spline_weights(t, w, d):
+def _spline_weights(t, w, d):
     """Values w and slopes d of the ORDER splines that cover a point.
 
     t in [0, 1) is the place of the point past the third of its six nodes. The order
@@ -29,11 +29,11 @@ def spline_weights(t, w, d):
             for j in range(1, k):
                 d[j] = w[j - 1] - w[j]
             d[k] = w[k - 1]
-        over = 1.0 / k
-        w[k] = over * t * w[k - 1]
+        reciprocal = 1.0 / k
+        w[k] = reciprocal * t * w[k - 1]
         for j in range(k - 1, 0, -1):
-            w[j] = over * ((t + k - j) * w[j - 1] + (1 - t + j) * w[j])
-        w[0] = over * (1 - t) * w[0]
+            w[j] = reciprocal * ((t + k - j) * w[j - 1] + (1 - t + j) * w[j])
+        w[0] = reciprocal * (1 - t) * w[0]
 
 
 @compiled
@@ -45,7 +45,7 @@ def spread_charges(Y, low, h, W, S, at, grid):
         for c in range(m):
             u = (Y[c, i] - low[c]) / h
             cell = int(u)
-            spline_weights(u - cell, w, d)
+            _spline_weights(u - cell, w, d)
             at[c, i] = cell
             for k in range(ORDER):
                 W[c, i, k] = w[k]
@@ -66,25 +66,25 @@ def field_gradient(field, W, S, at, scale, F):
     m, n = at.shape
     total = 0.0
     for i in range(n):
-        value, down, across = 0.0, 0.0, 0.0
+        value, slope_down, slope_across = 0.0, 0.0, 0.0
         r = at[0, i]
         s = at[1, i] if m == 2 else 0
         for k in range(ORDER):
             if m == 1:
                 value += W[0, i, k] * field[r + k, 0]
-                down += S[0, i, k] * field[r + k, 0]
+                slope_down += S[0, i, k] * field[r + k, 0]
                 continue
-            along, slope = 0.0, 0.0
+            row_value, slope = 0.0, 0.0
             for j in range(ORDER):
-                along += W[1, i, j] * field[r + k, s + j]
+                row_value += W[1, i, j] * field[r + k, s + j]
                 slope += S[1, i, j] * field[r + k, s + j]
-            value += W[0, i, k] * along
-            down += S[0, i, k] * along
-            across += W[0, i, k] * slope
+            value += W[0, i, k] * row_value
+            slope_down += S[0, i, k] * row_value
+            slope_across += W[0, i, k] * slope
         total += value
-        F[0, i] = scale * down
+        F[0, i] = scale * slope_down
         if m == 2:
-            F[1, i] = scale * across
+            F[1, i] = scale * slope_across
     return total
 
 
@@ -102,10 +102,10 @@ def sort_into_cells(Y, low, side, shape):
     for k in range(rows * columns):
         start[k + 1] += start[k]
     order = np.empty(n, np.int64)
-    at = start.copy()
+    place_in_order = start.copy()
     for i in range(n):
-        order[at[place[i]]] = i
-        at[place[i]] += 1
+        order[place_in_order[place[i]]] = i
+        place_in_order[place[i]] += 1
     return order, start
 
 
@@ -131,7 +131,7 @@ def add_near_repulsion(x, y, order, start, rows, columns, T, reach, F):
     x, y are in the order of cells of side `reach`, beyond which it counts as 0. The
     exponential is a polynomial of a sixteenth of its argument, squared four times.
     """
-    one, T, edge = np.float32(1), np.float32(T), np.float32(reach * reach)
+    unity, T, edge = np.float32(1), np.float32(T), np.float32(reach * reach)
     step, half = np.float32(-T / 16), np.float32(0.5)
     third, fourth = np.float32(1 / 6), np.float32(1 / 24)
     total = 0.0
@@ -147,13 +147,13 @@ def add_near_repulsion(x, y, order, start, rows, columns, T, reach, F):
                     for j in range(e - s):
                         u, v = xi - xs[j], yi - ys[j]
                         d = u * u + v * v
-                        t = step * (one + d)
-                        w = one + t * (one + t * (half + t * (third + t * fourth)))
+                        t = step * (unity + d)
+                        w = unity + t * (unity + t * (half + t * (third + t * fourth)))
                         w = w * w
                         w = w * w
                         w = w * w
                         w = w * w
-                        q = one / (one + d)
+                        q = unity / (unity + d)
                         w = w * q if d < edge else np.float32(0)
                         z += w
                         w *= T + q

@@ -9,19 +9,19 @@ from ._tsne import kernel_powers
 
 
 @compiled(fastmath=FASTMATH)
-def repulsion_on_point(Y, a, z, w, q, f):
+def _repulsion_on_point(Y, a, z, w, q, f):
     """f = sum_j q_j (z - y_j) / (1 + |z - y_j|^2 / a) over the map; sum of q_j."""
     m, n = Y.shape
-    rate, one = Y.dtype.type(1 / a), Y.dtype.type(1)
+    rate, unity = Y.dtype.type(1 / a), Y.dtype.type(1)
     for j in range(n):
         w[j] = 0
     for c in range(m):
         yc = Y[c]
-        here = Y.dtype.type(z[c])
+        coordinate = Y.dtype.type(z[c])
         for j in range(n):
-            w[j] += (here - yc[j]) * (here - yc[j])
+            w[j] += (coordinate - yc[j]) * (coordinate - yc[j])
     for j in range(n):
-        w[j] = one / (one + rate * w[j])
+        w[j] = unity / (unity + rate * w[j])
     kernel_powers(w, a, q)
     total = Y.dtype.type(0)
     for j in range(n):
@@ -29,21 +29,21 @@ def repulsion_on_point(Y, a, z, w, q, f):
         w[j] *= q[j]
     for c in range(m):
         yc = Y[c]
-        here = Y.dtype.type(z[c])
+        coordinate = Y.dtype.type(z[c])
         s = Y.dtype.type(0)
         for j in range(n):
-            s += w[j] * (here - yc[j])
+            s += w[j] * (coordinate - yc[j])
         f[c] = s
     return total
 
 
 @compiled
-def placement_objective(p, rows, Y, a, z, w, q, f, g):
+def _placement_objective(p, rows, Y, a, z, w, q, f, g):
     """Eq. (2) at z but for a constant, its slope g, and the weight of the pull."""
     m = len(z)
     half = 0.5 * (a + 1)
     weight = 0.0
-    Z = repulsion_on_point(Y, a, z, w, q, f)
+    Z = _repulsion_on_point(Y, a, z, w, q, f)
     total = math.log(Z)
     for c in range(m):
         g[c] = -f[c] / Z
@@ -62,10 +62,10 @@ def placement_objective(p, rows, Y, a, z, w, q, f, g):
 
 
 @compiled
-def start_at_neighbor(p, rows, Y, a, z):
+def _start_at_neighbor(p, rows, Y, a, z):
     """Put z on the neighbour from which the pull of the others is the least work."""
     m = len(z)
-    least = np.inf
+    least_work = np.inf
     for t in range(len(p)):
         total = 0.0
         for e in range(len(p)):
@@ -73,8 +73,8 @@ def start_at_neighbor(p, rows, Y, a, z):
             for c in range(m):
                 s += (Y[c, rows[t]] - Y[c, rows[e]]) ** 2
             total += p[e] * math.log1p(s / a)
-        if total < least:
-            least = total
+        if total < least_work:
+            least_work = total
             for c in range(m):
                 z[c] = Y[c, rows[t]]
 
@@ -88,26 +88,28 @@ def place_points(P, rows, Y, a, lo, hi, steps, tol, out, value):
     new, slope = np.empty(m), np.empty(m)
     for i in range(lo, hi):
         p, near = P[i], rows[i]
-        start_at_neighbor(p, near, Y, a, z)
-        here, weight = placement_objective(p, near, Y, a, z, w, q, f, g)
+        _start_at_neighbor(p, near, Y, a, z)
+        objective, weight = _placement_objective(p, near, Y, a, z, w, q, f, g)
         for _ in range(steps):
             norm, t = 0.0, 2.0
             for c in range(m):
                 norm += g[c] * g[c]
-            there = np.inf
+            new_objective = np.inf
             load = weight
-            while not there <= here - 1e-4 * t * norm / weight:
+            while not new_objective <= objective - 1e-4 * t * norm / weight:
                 t *= 0.5
                 if t * math.sqrt(norm) <= tol * weight:
                     break
                 for c in range(m):
                     new[c] = z[c] - t * g[c] / weight
-                there, load = placement_objective(p, near, Y, a, new, w, q, f, slope)
+                new_objective, load = _placement_objective(
+                    p, near, Y, a, new, w, q, f, slope
+                )
             if t * math.sqrt(norm) <= tol * weight:
                 break
-            here, weight = there, load
+            objective, weight = new_objective, load
             for c in range(m):
                 z[c], g[c] = new[c], slope[c]
-        value[i] = here
+        value[i] = objective
         for c in range(m):
             out[i, c] = z[c]

@@ -59,7 +59,7 @@ def trustworthiness(X, X_embedded, *, n_neighbors=5, metric="euclidean"):
     step = max(1, BLOCK // n)
 
     def part(a):
-        D = distance_block(X, slice(a, min(a + step, n)), metric)
+        D = _distance_block(X, slice(a, min(a + step, n)), metric)
         return _embedding_quality.excess_ranks(
             np.ascontiguousarray(D), a, near[a : a + step], k
         )
@@ -69,7 +69,7 @@ def trustworthiness(X, X_embedded, *, n_neighbors=5, metric="euclidean"):
     return 1.0 - 2.0 * total / (n * k * (2.0 * n - 3.0 * k - 1.0))
 
 
-def distance_block(X, cut, metric):
+def _distance_block(X, cut, metric):
     """Distances from some rows to all."""
     if metric == "precomputed":
         return X[cut]

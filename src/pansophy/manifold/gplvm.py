@@ -102,7 +102,7 @@ def gplvm_objective(Z, kernel, noise, S, d):
     return value, 2 * latent_gradient(kernel, Z, G), theta, noise * np.trace(G)
 
 
-def fit_latent(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
+def _fit_latent(Z, kernel, noise, S, d, *, floor, max_iter, tol, task):
     """Minimise (1) from Z, a kernel and a noise; the result and a reader of it."""
     n, m = Z.shape
     p = len(kernel.theta)
@@ -205,7 +205,7 @@ class GPLVM(PrefixedOutput, Transformer, Estimator):
 
         def run(task):
             nonlocal unpack
-            result, unpack = fit_latent(
+            result, unpack = _fit_latent(
                 Z,
                 kernel,
                 self.noise,

@@ -72,7 +72,7 @@ def shortest_paths(G, *, method="auto"):
     D = np.empty((n, n))
     graph = (G.indptr.astype(np.int64), G.indices.astype(np.int32))
     graph = (*graph, G.data.astype(np.float64))
-    ring = bucket_widths(graph[2])
+    ring = _bucket_widths(graph[2])
 
     def paths(lo, hi):
         if ring is not None:
@@ -85,7 +85,7 @@ def shortest_paths(G, *, method="auto"):
     return D
 
 
-def bucket_widths(length):
+def _bucket_widths(length):
     """(width, number) of buckets for edges like these; None if they are too uneven."""
     if len(length) == 0:
         return None
@@ -95,7 +95,7 @@ def bucket_widths(length):
     return width, int(longest / width) + 3
 
 
-def connected_neighbor_graph(G, X, search):
+def _connected_neighbor_graph(G, X, search):
     """The graph with its components linked by the shortest edge between every two."""
     count, labels = connected_components(G)
     if count == 1:
@@ -113,15 +113,15 @@ def connected_neighbor_graph(G, X, search):
         stacklevel=5,
     )
     pairs = combinations(range(count), 2)
-    links = [shortest_link(X, labels, a, b, search) for a, b in pairs]
+    links = [_shortest_link(X, labels, a, b, search) for a, b in pairs]
     i, j, d = (np.array(part) for part in zip(*links, strict=True))
     G = sparse.coo_array(G)
     data = np.concatenate([G.data, d])
-    at = (np.concatenate([G.row, i]), np.concatenate([G.col, j]))
-    return sparse.csr_array((data, at), shape=G.shape)
+    indices = (np.concatenate([G.row, i]), np.concatenate([G.col, j]))
+    return sparse.csr_array((data, indices), shape=G.shape)
 
 
-def shortest_link(X, labels, a, b, search):
+def _shortest_link(X, labels, a, b, search):
     """(row, row, distance) of the nearest rows of two pieces."""
     A, B = np.flatnonzero(labels == a), np.flatnonzero(labels == b)
     if search.metric == "precomputed":
@@ -218,7 +218,7 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
             search = self._search()
             graph = neighbor_distance_graph(X, self.n_neighbors, self.radius, search)
             G = shortest_paths(
-                connected_neighbor_graph(graph, X, search), method=self.path_method
+                _connected_neighbor_graph(graph, X, search), method=self.path_method
             )
             B, means = double_centered(G**2)
             values, U = largest_eigenpairs(
@@ -278,10 +278,10 @@ class Isomap(PrefixedOutput, Transformer, Estimator):
 
     def _check_use(self, n):
         if (self.n_neighbors is None) == (self.radius is None):
-            given = "Both" if self.n_neighbors is not None else "Neither"
+            given_text = "Both" if self.n_neighbors is not None else "Neither"
             raise ValueError(
-                f"{given} n_neighbors and radius are provided: give n_neighbors or "
-                "radius, and None for the other."
+                f"{given_text} n_neighbors and radius are provided: give n_neighbors "
+                "or radius, and None for the other."
             )
         if self.n_neighbors is not None and self.n_neighbors >= n:
             raise ValueError(

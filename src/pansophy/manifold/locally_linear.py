@@ -45,17 +45,17 @@ BLOCK = 1 << 22  # numbers in the pieces handled together
 FEW = 400  # rows up to which a dense solver is quicker
 
 
-def piece_blocks(n, k, d):
+def _piece_blocks(n, k, d):
     """Cuts of the rows, so that their pieces stay small."""
     step = max(1, BLOCK // (k * max(k, d)))
     return [slice(a, min(a + step, n)) for a in range(0, n, step)]
 
 
-def reconstruction_weights(X, Z, neighbours, reg):
+def _reconstruction_weights(X, Z, neighbours, reg):
     """w of the standard method, (n, k): rows X as combinations of rows of Z."""
     n, k = neighbours.shape
     W = np.empty((n, k))
-    for cut in piece_blocks(n, k, Z.shape[1]):
+    for cut in _piece_blocks(n, k, Z.shape[1]):
         gap = Z[neighbours[cut]] - X[cut][:, None, :]
         C = gap @ gap.transpose(0, 2, 1)
         trace = np.trace(C, axis1=1, axis2=2)
@@ -67,22 +67,22 @@ def reconstruction_weights(X, Z, neighbours, reg):
     return W
 
 
-def assemble_pieces(parts, n):
+def _assemble_pieces(parts, n):
     """The sum of small symmetric matrices, each at the rows it speaks of."""
     row, column, value = [], [], []
-    for at, A in parts:  # at (b, s) rows, A (b, s, s)
-        s = at.shape[1]
-        row.append(np.repeat(at, s, axis=1).ravel())
-        column.append(np.tile(at, (1, s)).ravel())
+    for rows, A in parts:  # at (b, s) rows, A (b, s, s)
+        s = rows.shape[1]
+        row.append(np.repeat(rows, s, axis=1).ravel())
+        column.append(np.tile(rows, (1, s)).ravel())
         value.append(A.ravel())
-    at = (np.concatenate(row), np.concatenate(column))
-    return sparse.csr_array((np.concatenate(value), at), shape=(n, n))
+    rows = (np.concatenate(row), np.concatenate(column))
+    return sparse.csr_array((np.concatenate(value), rows), shape=(n, n))
 
 
-def standard_form(X, neighbours, reg):
+def _standard_form(X, neighbours, reg):
     """M = (I - W)^T (I - W)."""
     n, k = neighbours.shape
-    W = reconstruction_weights(X, X, neighbours, reg)
+    W = _reconstruction_weights(X, X, neighbours, reg)
     ends = np.arange(0, n * k + 1, k)
     R = sparse.eye_array(n) - sparse.csr_array(
         (W.ravel(), neighbours.ravel(), ends), shape=(n, n)
@@ -90,45 +90,45 @@ def standard_form(X, neighbours, reg):
     return sparse.csr_array(R.T @ R)
 
 
-def tangent_axes(gaps):
+def _tangent_axes(gaps):
     """Left singular vectors (b, k, .) of the pieces (b, k, d), largest first."""
     return np.linalg.svd(gaps, full_matrices=False)[0]
 
 
-def ltsa_pieces(X, neighbours, m):
+def _ltsa_pieces(X, neighbours, m):
     """LTSA: I - G G^T, G the constant and the m main axes of the neighbours."""
     n, k = neighbours.shape
-    for cut in piece_blocks(n, k, X.shape[1]):
-        at = neighbours[cut]
-        P = X[at]
-        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
-        yield at, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
+    for cut in _piece_blocks(n, k, X.shape[1]):
+        rows = neighbours[cut]
+        P = X[rows]
+        U = _tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+        yield rows, np.eye(k) - 1.0 / k - U @ U.transpose(0, 2, 1)
 
 
-def hessian_pieces(X, neighbours, m, tol):
+def _hessian_pieces(X, neighbours, m, tol):
     """H H^T, H the part of the squares of tangent coordinates that is not linear."""
     n, k = neighbours.shape
     first, second = np.triu_indices(m)
-    for cut in piece_blocks(n, k, X.shape[1]):
-        at = neighbours[cut]
-        P = X[at]
-        U = tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
+    for cut in _piece_blocks(n, k, X.shape[1]):
+        rows = neighbours[cut]
+        P = X[rows]
+        U = _tangent_axes(P - P.mean(axis=1, keepdims=True))[:, :, :m]
         T = np.concatenate(
             [np.ones((len(U), k, 1)), U, U[:, :, first] * U[:, :, second]], axis=2
         )
         H = np.linalg.qr(T)[0][:, :, m + 1 :]
         size = H.sum(axis=1, keepdims=True)
         H = H / np.where(np.abs(size) < tol, 1.0, size)
-        yield at, H @ H.transpose(0, 2, 1)
+        yield rows, H @ H.transpose(0, 2, 1)
 
 
-def modified_pieces(X, neighbours, m, tol):
+def _modified_pieces(X, neighbours, m, tol):
     """W W^T of several weights a row, row i itself with minus ones."""
     n, k = neighbours.shape
     rank = min(X.shape[1], k)
     V = np.empty((n, k, k))
     values = np.zeros((n, rank))
-    for cut in piece_blocks(n, k, X.shape[1]):
+    for cut in _piece_blocks(n, k, X.shape[1]):
         U, s, _ = np.linalg.svd(X[neighbours[cut]] - X[cut][:, None, :])
         V[cut] = U
         values[cut] = s**2
@@ -144,30 +144,30 @@ def modified_pieces(X, neighbours, m, tol):
     share = total[:, -1:] / total[:, :-1] - 1
     flat = (share < eta).sum(axis=1) + k - rank
     for s in np.unique(flat[flat > 0]):
-        yield from modified_pieces_of_rows(
+        yield from _modified_pieces_of_rows(
             V, w, neighbours, np.flatnonzero(flat == s), s, tol
         )
 
 
-def modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
+def _modified_pieces_of_rows(V, w, neighbours, rows, s, tol):
     """The pieces of the rows that have s flat directions."""
     k = neighbours.shape[1]
-    for cut in piece_blocks(len(rows), k + 1, 1):
-        own = rows[cut]
-        F = V[own][:, :, k - s :]
+    for cut in _piece_blocks(len(rows), k + 1, 1):
+        block = rows[cut]
+        F = V[block][:, :, k - s :]
         ones = F.sum(axis=1)
         size = np.linalg.norm(ones, axis=1, keepdims=True) / np.sqrt(s)
         h = size - ones  # Householder: turns F^T 1 into `size` times ones
         norm = np.linalg.norm(h, axis=1, keepdims=True)
         h = np.where(norm < tol, 0.0, h / np.where(norm > 0, norm, 1.0))
         reflection = 2 * np.einsum("bij,bj->bi", F, h)[:, :, None] * h[:, None, :]
-        W = F - reflection + ((1 - size) * w[own])[:, :, None]
-        W = np.concatenate([W, np.full((len(own), 1, s), -1.0)], axis=1)
-        at = np.concatenate([neighbours[own], own[:, None]], axis=1)
-        yield at, W @ W.transpose(0, 2, 1)
+        W = F - reflection + ((1 - size) * w[block])[:, :, None]
+        W = np.concatenate([W, np.full((len(block), 1, s), -1.0)], axis=1)
+        piece_rows = np.concatenate([neighbours[block], block[:, None]], axis=1)
+        yield piece_rows, W @ W.transpose(0, 2, 1)
 
 
-def smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
+def _smallest_eigenvectors(M, m, solver, tol, max_iter, rng):
     """Y of eq. (1), and the sum of its eigenvalues."""
     n = M.shape[0]
     if solver == "auto":
@@ -242,15 +242,15 @@ def locally_linear_embedding(
         search = NeighborSearch(method=neighbors_algorithm)
         neighbours = neighbors_of_rows(X, k, search)[1]
         if method == "standard":
-            M = standard_form(X, neighbours, reg)
+            M = _standard_form(X, neighbours, reg)
         elif method == "ltsa":
-            M = assemble_pieces(ltsa_pieces(X, neighbours, m), n)
+            M = _assemble_pieces(_ltsa_pieces(X, neighbours, m), n)
         elif method == "hessian":
-            M = assemble_pieces(hessian_pieces(X, neighbours, m, hessian_tol), n)
+            M = _assemble_pieces(_hessian_pieces(X, neighbours, m, hessian_tol), n)
         else:
-            M = assemble_pieces(modified_pieces(X, neighbours, m, modified_tol), n)
+            M = _assemble_pieces(_modified_pieces(X, neighbours, m, modified_tol), n)
         rng = make_rng(random_state)
-        return smallest_eigenvectors(M, m, eigen_solver, tol, max_iter, rng)
+        return _smallest_eigenvectors(M, m, eigen_solver, tol, max_iter, rng)
 
 
 @dataclass(eq=False, repr=False)
@@ -337,7 +337,7 @@ class LocallyLinearEmbedding(PrefixedOutput, Transformer, Estimator):
         search = NeighborSearch(method=self.neighbors_algorithm)
         with threads.limit_threads(self.n_jobs):
             rows = neighbors_of_queries(X, self._rows, self.n_neighbors, search)[1]
-        W = reconstruction_weights(X, self._rows, rows, self.reg)
+        W = _reconstruction_weights(X, self._rows, rows, self.reg)
         return np.einsum("ij,ijm->im", W, self.embedding_[rows])
 
     @property

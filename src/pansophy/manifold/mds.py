@@ -72,7 +72,7 @@ class DissimilarityOrder(NamedTuple):
     n: int
 
 
-def dissimilarity_order(T):
+def _dissimilarity_order(T):
     """The order that nonmetric scaling keeps."""
     i, j = np.triu_indices(len(T), 1)
     t = T[i, j]
@@ -80,12 +80,12 @@ def dissimilarity_order(T):
     i, j, t = i[known], j[known], t[known]
     if len(t) == 0:
         raise ValueError("every dissimilarity is 0: there is no order to keep.")
-    by = np.argsort(t, kind="stable")
-    tie = np.concatenate([[0], np.cumsum(np.diff(t[by]) > 0)])
-    return DissimilarityOrder(i[by], j[by], tie, len(T))
+    order = np.argsort(t, kind="stable")
+    tie = np.concatenate([[0], np.cumsum(np.diff(t[order]) > 0)])
+    return DissimilarityOrder(i[order], j[order], tie, len(T))
 
 
-def monotone_targets(order, values):
+def _monotone_targets(order, values):
     """Targets (n, n): the monotone regression of values, scaled to mean square 1."""
     weight = np.bincount(order.tie).astype(np.float64)
     mean = np.bincount(order.tie, values) / weight
@@ -112,11 +112,11 @@ def smacof_pass(T, Y):
     return out, float(stress), float(size)
 
 
-def smacof_iterations(
+def _smacof_iterations(
     T, Y, *, metric=True, max_iter=300, eps=1e-6, task=SILENT
 ) -> Result:
     """Steps of SMACOF from Y (n, m) until the stress converges."""
-    order = None if metric else dissimilarity_order(T)
+    order = None if metric else _dissimilarity_order(T)
 
     def seen(Y, targets):
         ahead, stress, size = smacof_pass(targets, Y)
@@ -127,7 +127,7 @@ def smacof_iterations(
         Y, targets = state.next_points, state.targets
         if order is not None:
             gaps = np.sqrt(np.sum((Y[:, order.i] - Y[:, order.j]) ** 2, axis=0))
-            targets = monotone_targets(order, gaps)
+            targets = _monotone_targets(order, gaps)
         return seen(Y, targets)
 
     def change(old, new):
@@ -136,12 +136,12 @@ def smacof_iterations(
         return old.objective - new.objective
 
     if order is not None:  # the first targets are the dissimilarities, scaled
-        T = monotone_targets(order, T[order.i, order.j])
+        T = _monotone_targets(order, T[order.i, order.j])
     start = seen(np.ascontiguousarray(Y.T, dtype=np.float64), T)
     return iterate(step, start, max_iter=max_iter, tol=eps, change=change, task=task)
 
 
-def final_stress(state, normalized):
+def _final_stress(state, normalized):
     """The stress, or Kruskal's stress-1."""
     if not normalized:
         return state.stress
@@ -173,9 +173,9 @@ def smacof(
     True
     """
     init = "random" if init is None else init
-    given = None if isinstance(init, str) else init
-    if given is not None:
-        n_components = np.shape(given)[1]
+    initial = None if isinstance(init, str) else init
+    if initial is not None:
+        n_components = np.shape(initial)[1]
         init = "random"
     model = MDS(
         n_components,
@@ -190,7 +190,7 @@ def smacof(
         metric="precomputed",
         normalized_stress=normalized_stress,
     )
-    model.fit(dissimilarities, init=given)
+    model.fit(dissimilarities, init=initial)
     if return_n_iter:
         return model.embedding_, model.stress_, model.n_iter_
     return model.embedding_, model.stress_
@@ -291,7 +291,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         n_init = self.n_init if is_random else 1
 
         def one_start(i, task):
-            return smacof_iterations(
+            return _smacof_iterations(
                 T,
                 self._initial_points(T, m, rng, init),
                 metric=self.metric_mds,
@@ -310,7 +310,7 @@ class MDS(PrefixedOutput, Transformer, Estimator):
         normal = self.normalized_stress
         normal = not self.metric_mds if normal == "auto" else normal
         self.embedding_ = np.ascontiguousarray(result.state.Y.T)
-        self.stress_ = final_stress(result.state, normal)
+        self.stress_ = _final_stress(result.state, normal)
         self.dissimilarity_matrix_ = T
         return self
 
@@ -350,6 +350,6 @@ class MDS(PrefixedOutput, Transformer, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        given = "precomputed" in (self.metric, self.dissimilarity)
-        tags.input_tags.pairwise = given
+        is_pairwise = "precomputed" in (self.metric, self.dissimilarity)
+        tags.input_tags.pairwise = is_pairwise
         return tags

@@ -167,9 +167,9 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def _affinities(self, X):
         n = X.shape[0]
         if callable(self.affinity):
-            return checked_affinities(self.affinity(X), n)
+            return _checked_affinities(self.affinity(X), n)
         if self.affinity == "precomputed":
-            return checked_affinities(X, n)
+            return _checked_affinities(X, n)
         if self.affinity == "rbf" or (
             self.affinity == "nearest_neighbors" and sparse.issparse(X)
         ):
@@ -196,13 +196,13 @@ class SpectralEmbedding(PrefixedOutput, Transformer, Estimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        given = ("precomputed", "precomputed_nearest_neighbors")
-        tags.input_tags.pairwise = self.affinity in given
+        pairwise_kinds = ("precomputed", "precomputed_nearest_neighbors")
+        tags.input_tags.pairwise = self.affinity in pairwise_kinds
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def checked_affinities(W, n):
+def _checked_affinities(W, n):
     """Weights that are square, symmetric and not negative."""
     if W.shape != (n, n):
         raise ValueError(f"affinities must have the shape {(n, n)}, got {W.shape}.")

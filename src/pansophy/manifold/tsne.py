@@ -99,7 +99,7 @@ Steps = Annotated[int, count_rule(250)]
 Patience = Annotated[int, count_rule(-1)]
 
 
-def pca_start(X, m, rng, scale=1e-4):
+def _pca_start(X, m, rng, scale=1e-4):
     """Rows on their principal axes, the first with standard deviation `scale`.
 
     Axes that X does not have are drawn, so that points can part in every direction.
@@ -118,16 +118,20 @@ def pca_start(X, m, rng, scale=1e-4):
     return Y
 
 
-def choose_repulsion(method, m, a, angle):
+def _choose_repulsion(method, m, a, angle):
     """The push to use: a function of Y (m, n)."""
     workers = max(1, threads.usable_threads() // 2)
     if method == "exact" or (method == "auto" and m > 3):
         return partial(tsne_repulsion.direct_repulsion, a=a)
     if method == "barnes_hut" or (method == "auto" and m == 3):
         if method == "auto":
-            few = partial(tsne_repulsion.direct_repulsion, a=a)
-            many = partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
-            return lambda Y: few(Y) if Y.shape[1] <= FEW else many(Y)
+            in_few_dimensions = partial(tsne_repulsion.direct_repulsion, a=a)
+            in_many_dimensions = partial(
+                tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle
+            )
+            return lambda Y: (
+                in_few_dimensions(Y) if Y.shape[1] <= FEW else in_many_dimensions(Y)
+            )
         return partial(tsne_repulsion.barnes_hut_repulsion, a=a, angle=angle)
     if method == "fft":  # a grid errs by more than the sum over very few points
         grid = partial(tsne_repulsion.grid_repulsion, workers=workers)
@@ -282,16 +286,16 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
         )
         if arrays.is_foreign(X):
             P = joint_affinities_dense(squared_euclidean(X), self.perplexity_)
-            take = array_steps(P, a, plan)
+            steps = array_steps(P, a, plan)
             Y = arrays.asarray(start, like=X)
         else:
             P = self._affinities(X)
-            repel = choose_repulsion(self.method, m, a, self.angle)
-            take = compiled_steps(P, a, repel, plan)
+            repel = _choose_repulsion(self.method, m, a, self.angle)
+            steps = compiled_steps(P, a, repel, plan)
             Y = np.array(start.T, dtype=P.dtype, order="C")
         rounds = -(-self.max_iter // 50)
         run = self._run_driver(
-            lambda task: run_descent(take, Y, plan, task=task), total=rounds, X=X
+            lambda task: run_descent(steps, Y, plan, task=task), total=rounds, X=X
         )
         self.n_iter_ = max(run.state.steps - 1, 0)
         Y = run.state.Y
@@ -374,7 +378,7 @@ class TSNE(PrefixedOutput, Transformer, Estimator):
             return Y
         if self.init == "random":
             return 1e-4 * rng.standard_normal((n, m))
-        return pca_start(X, m, rng)
+        return _pca_start(X, m, rng)
 
     def _safe_scale(self, X):
         """1, or a power of 2 that brings X where squares neither over- nor underflow.

@@ -30,7 +30,7 @@ from .tsne_repulsion import point_ranges
 def conditional_affinities(D, perplexity):
     """Eq. (1) for every row of squared distances; inf is no neighbour."""
     if arrays.is_foreign(D):
-        return conditional_affinities_tensor(D, perplexity)
+        return _conditional_affinities_tensor(D, perplexity)
     P = np.empty(D.shape, np.float64)
     target = math.log(perplexity)
     task = lambda c: _tsne.row_bandwidths(D, target, *c, P)
@@ -39,7 +39,7 @@ def conditional_affinities(D, perplexity):
     return P
 
 
-def conditional_affinities_tensor(D, perplexity, steps=60):
+def _conditional_affinities_tensor(D, perplexity, steps=60):
     """Eq. (1) for all rows at once, by halving brackets of log b, on D's device."""
     xp = arrays.namespace(D)
     target = math.log(perplexity)
@@ -88,9 +88,9 @@ def joint_affinities_sparse(
     P = sparse.csr_array((P, neighbours.ravel(), ends), shape=(n, n))
     P = sparse.csr_array(P + P.T)
     p = P.data / max(P.data.sum(), np.finfo(np.float64).tiny)
-    whole = np.uint32 if P.nnz < 2**32 else np.uint64
+    index_type = np.uint32 if P.nnz < 2**32 else np.uint64
     return SparseAffinities(
-        P.indptr.astype(whole), P.indices.astype(whole), p.astype(dtype)
+        P.indptr.astype(index_type), P.indices.astype(index_type), p.astype(dtype)
     )
 
 
@@ -98,7 +98,9 @@ def joint_affinities_dense(D, perplexity):
     """Eq. (2) over all pairs; D (n, n) squared distances."""
     xp = arrays.namespace(D)
     n = D.shape[0]
-    own = xp.eye(n, dtype=xp.bool, device=arrays.device(D))
-    P = conditional_affinities(xp.where(own, xp.full_like(D, xp.inf), D), perplexity)
+    diagonal = xp.eye(n, dtype=xp.bool, device=arrays.device(D))
+    P = conditional_affinities(
+        xp.where(diagonal, xp.full_like(D, xp.inf), D), perplexity
+    )
     P = P + xp.matrix_transpose(P)
     return xp.astype(P / xp.sum(P), D.dtype)

@@ -84,14 +84,14 @@ def attraction_and_repulsion(P, Y, a, repel):
     return A, F, sum(parts[:pushes])
 
 
-def affinity_entropy(P):
+def _affinity_entropy(P):
     """sum_ij p_ij log p_ij and sum_ij p_ij: the part of KL without Y."""
     p = (P.data if isinstance(P, SparseAffinities) else P).ravel().astype(np.float64)
     return float(np.sum(xlogy(p, p))), float(np.sum(p))
 
 
 def kl_divergence(P, Y, a, Z, entropy=None):
-    """KL of eq. (1); `entropy` is `affinity_entropy(P)`, to compute that only once."""
+    """KL of eq. (1); `entropy` is `_affinity_entropy(P)`, to compute that only once."""
     cuts = point_ranges(Y.shape[1])
     if isinstance(P, SparseAffinities):
         part = lambda c: _tsne.cross_entropy_sparse(
@@ -99,9 +99,9 @@ def kl_divergence(P, Y, a, Z, entropy=None):
         )
     else:
         part = lambda c: _tsne.cross_entropy_dense(P, Y, a, *c)
-    alone, mass = entropy or affinity_entropy(P)
+    self_term, mass = entropy or _affinity_entropy(P)
     rest = sum(threads.run_tasks([lambda c=c: part(c) for c in cuts]))
-    return alone + rest + mass * math.log(Z)
+    return self_term + rest + mass * math.log(Z)
 
 
 def kl_gradient(P, Y, a, repel):
@@ -114,8 +114,8 @@ def phase_schedule(step, plan, n):
     """(exaggeration, momentum, rate of learning) of a step."""
     early = step < EARLY
     e = plan.exaggeration if early else 1.0
-    least = LEAST_EARLY_RATE if early else LEAST_RATE
-    rate = max(n / 4 / e, least) if plan.rate == "auto" else plan.rate
+    least_rate = LEAST_EARLY_RATE if early else LEAST_RATE
+    rate = max(n / 4 / e, least_rate) if plan.rate == "auto" else plan.rate
     return e, 0.5 if early else 0.8, rate
 
 
@@ -125,13 +125,13 @@ def compiled_steps(P, a, repel, plan):
     Where the push is direct all steps are taken in one compiled call.
     """
     c = 2 * (a + 1) / a
-    known = affinity_entropy(P)
+    known = _affinity_entropy(P)
 
     def run(Y, U, G, first, last):
         e, momentum, rate = phase_schedule(first, plan, Y.shape[1])
         norm = 0.0
         if isinstance(P, SparseAffinities) and repel(Y)[2]:
-            norm = direct_steps(P, Y, U, G, a, (c, e, rate, momentum), last - first)
+            norm = _direct_steps(P, Y, U, G, a, (c, e, rate, momentum), last - first)
         else:
             for _ in range(first, last):
                 A, F, Z = attraction_and_repulsion(P, Y, a, repel)
@@ -143,7 +143,7 @@ def compiled_steps(P, a, repel, plan):
     return run
 
 
-def direct_steps(P, Y, U, G, a, rates, steps):
+def _direct_steps(P, Y, U, G, a, rates, steps):
     """Steps with direct sums, shared by threads that stay; the squared norm.
 
     `rates` is the constant of eq. (3), the exaggeration, the learning rate and the
@@ -165,16 +165,18 @@ def array_steps(P, a, plan):
     xp = arrays.namespace(P)
     n = P.shape[0]
     c = 2 * (a + 1) / a
-    on = xp.eye(n, dtype=P.dtype, device=arrays.device(P))
+    identity = xp.eye(n, dtype=P.dtype, device=arrays.device(P))
     zero = xp.zeros_like(P)
-    known = float(xp.sum(xp.where(P > 0, P * xp.log(xp.where(P > 0, P, on + 1)), zero)))
+    known = float(
+        xp.sum(xp.where(P > 0, P * xp.log(xp.where(P > 0, P, identity + 1)), zero))
+    )
 
     def weights(Y):
         s = xp.sum(Y * Y, axis=1)
         D = s[:, None] + s[None, :] - 2 * Y @ xp.matrix_transpose(Y)
         D = xp.where(D > 0, D, zero)
         u = 1 / (1 + D / a)
-        w = u ** (0.5 * (a + 1)) * (1 - on)
+        w = u ** (0.5 * (a + 1)) * (1 - identity)
         return u, w, xp.sum(w)
 
     def run(Y, U, G, first, last):
@@ -197,7 +199,7 @@ def array_steps(P, a, plan):
     return run
 
 
-def is_collapsed(Y) -> bool:
+def _is_collapsed(Y) -> bool:
     """Whether all points are one; Y (m, n), or (n, m) on a device."""
     axis = 0 if arrays.is_foreign(Y) else 1
     return float(arrays.namespace(Y).max(arrays.namespace(Y).std(Y, axis=axis))) < (
@@ -208,14 +210,14 @@ def is_collapsed(Y) -> bool:
 def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
     """Take steps from Y until the plan says to stop; an element of history per CHECK.
 
-    Reaching max_iter is the ordinary end: the reason is then "schedule".
+    Reaching max_iter is the ordinary end: the reason is then "finished".
     """
     xp = arrays.namespace(Y)
     first_Y = xp.asarray(Y, copy=True)
 
     def next_steps(state):
         if state.steps == EARLY:
-            points = first_Y if is_collapsed(state.Y) else state.Y
+            points = first_Y if _is_collapsed(state.Y) else state.Y
             Y = xp.asarray(points, copy=True)
             state = state._replace(Y=Y, U=xp.zeros_like(Y), G=xp.ones_like(Y))
         last = min(state.steps + CHECK, plan.max_iter)
@@ -240,4 +242,4 @@ def run_descent(take_steps, Y, plan, *, task=SILENT) -> Result:
         watch=("steps", "norm"),
         task=task,
     )
-    return run._replace(reason="schedule") if run.reason == "max_iter" else run
+    return run.as_planned()

@@ -74,12 +74,12 @@ def barnes_hut_repulsion(Y, a=1, angle=0.5):
     side = max(float(np.max(Y.max(axis=1) - low)) * (1 + 1e-6), 1e-300)
     code = _barnes_hut.morton_codes(Y, low, side)
     order = np.argsort(code, kind="stable")
-    start, stop, after = (np.empty(2 * n, np.int64) for _ in range(3))
+    start, stop, following = (np.empty(2 * n, np.int64) for _ in range(3))
     size, centre = np.empty(2 * n), np.empty((2 * n, m))
-    count = _barnes_hut.build_nodes(code[order], m, side, start, stop, size, after)
+    count = _barnes_hut.build_nodes(code[order], m, side, start, stop, size, following)
     _barnes_hut.node_means(Y, order, start, stop, count, centre)
     F = np.empty_like(Y)
-    nodes = (order, start, stop, size, after, centre, count)
+    nodes = (order, start, stop, size, following, centre, count)
     task = lambda lo, hi: _barnes_hut.tree_repulsion(Y, nodes, angle, a, lo, hi, F)
     return F, [lambda c=c: task(*c) for c in point_ranges(n)], False
 
@@ -87,7 +87,7 @@ def barnes_hut_repulsion(Y, a=1, angle=0.5):
 def grid_repulsion(Y, workers=1):
     """Eq. (2) for a = 1, in one or two dimensions, as one task."""
     F = np.empty_like(Y)
-    return F, [lambda: fill_grid_repulsion(Y, F, workers)], False
+    return F, [lambda: _fill_grid_repulsion(Y, F, workers)], False
 
 
 class InterpolationGrid(NamedTuple):
@@ -100,7 +100,7 @@ class InterpolationGrid(NamedTuple):
     T: float  # of eq. (3); inf for the whole kernel
 
 
-def interpolation_grid(Y, step=STEP, T=math.inf):
+def _interpolation_grid(Y, step=STEP, T=math.inf):
     """A grid that covers the points."""
     low = Y.min(axis=1).astype(np.float64)
     extent = Y.max(axis=1) - low
@@ -110,44 +110,44 @@ def interpolation_grid(Y, step=STEP, T=math.inf):
     return InterpolationGrid(low, h, cells, sizes, T)
 
 
-def near_cells(Y):
+def _near_cells(Y):
     """Points sorted into squares of side REACH: (order, start, shape)."""
     low = Y.min(axis=1).astype(np.float64)
     shape = tuple(int(e / REACH) + 1 for e in Y.max(axis=1) - low)
     return *_tsne_grid.sort_into_cells(Y, low, REACH, shape), shape
 
 
-def fill_grid_repulsion(Y, F, workers):
+def _fill_grid_repulsion(Y, F, workers):
     """Fill F of eq. (2) and return Z, by the whole or the split kernel."""
     n = Y.shape[1]
-    net = interpolation_grid(Y)
+    net = _interpolation_grid(Y)
     work = NODE * math.prod(net.sizes)
     Z = -n
-    coarse = interpolation_grid(Y, COARSE, SPLIT)
+    coarse = _interpolation_grid(Y, COARSE, SPLIT)
     if len(Y) == 2 and coarse.h == COARSE:
-        order, start, shape = near_cells(Y)
+        order, start, shape = _near_cells(Y)
         pairs = _tsne_grid.count_near_pairs(start, *shape)
         if NEAR * pairs + NODE * math.prod(coarse.sizes) < work:
-            Z += smooth_grid_part(Y, F, coarse, workers)
+            Z += _smooth_grid_part(Y, F, coarse, workers)
             x, y = (Y[c][order].astype(np.float32, copy=False) for c in range(2))
             Z += _tsne_grid.add_near_repulsion(
                 x, y, order, start, *shape, SPLIT, REACH, F
             )
             return max(Z, np.finfo(Y.dtype).tiny)
-    return max(Z + smooth_grid_part(Y, F, net, workers), np.finfo(Y.dtype).tiny)
+    return max(Z + _smooth_grid_part(Y, F, net, workers), np.finfo(Y.dtype).tiny)
 
 
-def smooth_grid_part(Y, F, net, workers):
+def _smooth_grid_part(Y, F, net, workers):
     """F by the grid, and the sum of the field at the points."""
     m, n = Y.shape
     kind = np.float64 if max(net.cells) <= DOUBLE else np.float32
     W, S = np.empty((m, n, ORDER), kind), np.empty((m, n, ORDER), kind)
-    at = np.empty((m, n), np.int32)
+    cells = np.empty((m, n), np.int32)
     charges = np.zeros((net.cells[0], net.cells[1] if m == 2 else 1), kind)
-    _tsne_grid.spread_charges(Y, net.low, net.h, W, S, at, charges)
-    K = kernel_transform(net.sizes, net.h, net.T, kind)
-    field = grid_potential(charges, net.sizes, K, workers)
-    return _tsne_grid.field_gradient(field, W, S, at, -0.5 / net.h, F)
+    _tsne_grid.spread_charges(Y, net.low, net.h, W, S, cells, charges)
+    K = _kernel_transform(net.sizes, net.h, net.T, kind)
+    field = _grid_potential(charges, net.sizes, K, workers)
+    return _tsne_grid.field_gradient(field, W, S, cells, -0.5 / net.h, F)
 
 
 def cheapest_repulsion(Y, workers=1):
@@ -155,12 +155,14 @@ def cheapest_repulsion(Y, workers=1):
     n = Y.shape[1]
     if n <= FEW:
         return direct_repulsion(Y)
-    if PAIR * n * n < POINT * n + NODE * math.prod(interpolation_grid(Y, COARSE).sizes):
+    if PAIR * n * n < POINT * n + NODE * math.prod(
+        _interpolation_grid(Y, COARSE).sizes
+    ):
         return direct_repulsion(Y)
     return grid_repulsion(Y, workers)
 
 
-def grid_potential(charges, sizes, K, workers):
+def _grid_potential(charges, sizes, K, workers):
     """The field on the grid: charges convolved with the kernel, without wrapping.
 
     Only the rows and columns that hold charges or are read are transformed.
@@ -177,10 +179,10 @@ def grid_potential(charges, sizes, K, workers):
 
 
 @lru_cache(maxsize=8)
-def kernel_transform(sizes, h, T, kind):
+def _kernel_transform(sizes, h, T, kind):
     """The kernel's transform over the squared transforms of the splines."""
     places = [np.minimum(np.arange(s), s - np.arange(s)) for s in sizes]
-    symbols = [spline_symbol(s) for s in sizes]
+    symbols = [_spline_symbol(s) for s in sizes]
     symbols[-1] = symbols[-1][: sizes[-1] // 2 + 1]
     s = (h * places[0]) ** 2
     if len(sizes) == 2:
@@ -191,7 +193,7 @@ def kernel_transform(sizes, h, T, kind):
     return K.astype(kind)
 
 
-def spline_symbol(size):
+def _spline_symbol(size):
     """The transform of the spline's values at whole numbers, periodic in `size`."""
     values = (66 / 120, 26 / 120, 1 / 120)  # at 0, 1 and 2
     t = 2 * np.pi * np.arange(size) / size

@@ -36,7 +36,7 @@ class Hits(NamedTuple):
     ideal: np.ndarray  # (m, k), the k largest gains of R, falling
 
 
-def hits_of_rankings(relevant, ranked, k) -> Hits:
+def _hits_of_rankings(relevant, ranked, k) -> Hits:
     """Hits from names: collections (or dicts of gains) and lists."""
     k = check_count("k", k)
     if len(relevant) != len(ranked):
@@ -47,9 +47,9 @@ def hits_of_rankings(relevant, ranked, k) -> Hits:
         good = good if isinstance(good, dict) else dict.fromkeys(good, 1.0)
         good = {i: g for i, g in good.items() if g > 0}
         first = list(listed)[:k]
-        again = [i in first[:j] for j, i in enumerate(first)]
-        own = [0.0 if a else good.get(i, 0.0) for i, a in zip(first, again)]
-        gains[row, : len(first)] = own
+        is_repeated = [i in first[:j] for j, i in enumerate(first)]
+        own_gains = [0.0 if a else good.get(i, 0.0) for i, a in zip(first, is_repeated)]
+        gains[row, : len(first)] = own_gains
         top = sorted(good.values(), reverse=True)[:k]
         ideal[row, : len(top)], n[row] = top, len(good)
     return Hits(gains, n, ideal)
@@ -57,12 +57,12 @@ def hits_of_rankings(relevant, ranked, k) -> Hits:
 
 def precision_per_user(hits):
     """Eq. (1) for each user."""
-    return nan_without_relevant(hits, (hits.gains > 0).mean(axis=1))
+    return _nan_without_relevant(hits, (hits.gains > 0).mean(axis=1))
 
 
 def recall_per_user(hits):
     """Eq. (2) for each user."""
-    return nan_without_relevant(
+    return _nan_without_relevant(
         hits, (hits.gains > 0).sum(axis=1) / np.maximum(hits.n_relevant, 1)
     )
 
@@ -71,34 +71,34 @@ def average_precision_per_user(hits):
     """Eq. (3) for each user."""
     rel = hits.gains > 0
     k = rel.shape[1]
-    at = np.cumsum(rel, axis=1) / np.arange(1, k + 1)
-    most = np.maximum(np.minimum(k, hits.n_relevant), 1)
-    return nan_without_relevant(hits, (at * rel).sum(axis=1) / most)
+    precision = np.cumsum(rel, axis=1) / np.arange(1, k + 1)
+    max_hits = np.maximum(np.minimum(k, hits.n_relevant), 1)
+    return _nan_without_relevant(hits, (precision * rel).sum(axis=1) / max_hits)
 
 
 def ndcg_per_user(hits):
     """Eq. (4) for each user."""
     discount = 1 / np.log2(np.arange(2, hits.gains.shape[1] + 2))
     best = hits.ideal @ discount
-    return nan_without_relevant(
+    return _nan_without_relevant(
         hits, hits.gains @ discount / np.where(best > 0, best, 1)
     )
 
 
 def hit_per_user(hits):
     """Eq. (5) for each user."""
-    return nan_without_relevant(hits, (hits.gains > 0).any(axis=1).astype(float))
+    return _nan_without_relevant(hits, (hits.gains > 0).any(axis=1).astype(float))
 
 
 def reciprocal_rank_per_user(hits):
     """Eq. (6) for each user."""
     rel = hits.gains > 0
-    return nan_without_relevant(
+    return _nan_without_relevant(
         hits, np.where(rel.any(axis=1), 1 / (rel.argmax(axis=1) + 1), 0)
     )
 
 
-def nan_without_relevant(hits, values):
+def _nan_without_relevant(hits, values):
     """NaN for users without anything relevant."""
     return np.where(hits.n_relevant > 0, values, np.nan)
 
@@ -129,7 +129,7 @@ def precision_at_k(relevant, ranked, k=10, *, average=True):
     0.5
     """
     return mean_over_users(
-        precision_per_user(hits_of_rankings(relevant, ranked, k)), average
+        precision_per_user(_hits_of_rankings(relevant, ranked, k)), average
     )
 
 
@@ -139,7 +139,7 @@ def recall_at_k(relevant, ranked, k=10, *, average=True):
     Parameters as in `precision_at_k`.
     """
     return mean_over_users(
-        recall_per_user(hits_of_rankings(relevant, ranked, k)), average
+        recall_per_user(_hits_of_rankings(relevant, ranked, k)), average
     )
 
 
@@ -155,7 +155,7 @@ def average_precision_at_k(relevant, ranked, k=10, *, average=True):
     0.8333
     """
     return mean_over_users(
-        average_precision_per_user(hits_of_rankings(relevant, ranked, k)), average
+        average_precision_per_user(_hits_of_rankings(relevant, ranked, k)), average
     )
 
 
@@ -165,7 +165,7 @@ def ndcg_at_k(relevant, ranked, k=10, *, average=True):
     Parameters as in `precision_at_k`.
     """
     return mean_over_users(
-        ndcg_per_user(hits_of_rankings(relevant, ranked, k)), average
+        ndcg_per_user(_hits_of_rankings(relevant, ranked, k)), average
     )
 
 
@@ -174,7 +174,9 @@ def hit_rate_at_k(relevant, ranked, k=10, *, average=True):
 
     Parameters as in `precision_at_k`.
     """
-    return mean_over_users(hit_per_user(hits_of_rankings(relevant, ranked, k)), average)
+    return mean_over_users(
+        hit_per_user(_hits_of_rankings(relevant, ranked, k)), average
+    )
 
 
 def reciprocal_rank_at_k(relevant, ranked, k=10, *, average=True):
@@ -183,7 +185,7 @@ def reciprocal_rank_at_k(relevant, ranked, k=10, *, average=True):
     Parameters as in `precision_at_k`.
     """
     return mean_over_users(
-        reciprocal_rank_per_user(hits_of_rankings(relevant, ranked, k)), average
+        reciprocal_rank_per_user(_hits_of_rankings(relevant, ranked, k)), average
     )
 
 

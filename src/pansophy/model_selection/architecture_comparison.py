@@ -105,13 +105,13 @@ def architectures(
     >>> [(row.depth, row.width, row.parameters) for row in found.table]
     [(2, 5, 43), (3, 20, 583)]
     """
-    candidates = settings_of(grid)
+    candidates = _settings_of(grid)
     seed = draw_seed(make_rng(random_state))
-    splits = list(make_splitter(estimator, cv, validation_fraction, seed).split(X, y))
+    splits = list(_make_splitter(estimator, cv, validation_fraction, seed).split(X, y))
     score = check_scoring(estimator, scoring)
     data = np.asarray(X), np.asarray(y)
     table = tuple(
-        rate_architecture(estimator, settings, data, splits, score)
+        _rate_architecture(estimator, settings, data, splits, score)
         for settings in candidates
     )
     # by the score of validation rows alone; of equals the first in the list
@@ -123,7 +123,7 @@ def architectures(
     )
 
 
-def settings_of(grid) -> list[dict]:
+def _settings_of(grid) -> list[dict]:
     """The candidates, as dicts of parameters."""
     if isinstance(grid, Mapping):
         return list(ParameterGrid(dict(grid)))
@@ -136,17 +136,17 @@ def settings_of(grid) -> list[dict]:
     raise ValueError("grid must be a dict of lists or a list of dicts, and not empty.")
 
 
-def make_splitter(estimator, cv, share, seed):
+def _make_splitter(estimator, cv, share, seed):
     classes = is_classifier(estimator)
     if cv is not None:
         return (StratifiedKFold if classes else KFold)(
             cv, shuffle=True, random_state=seed
         )
-    one = StratifiedShuffleSplit if classes else ShuffleSplit
-    return one(1, test_size=share, random_state=seed)
+    splitter_class = StratifiedShuffleSplit if classes else ShuffleSplit
+    return splitter_class(1, test_size=share, random_state=seed)
 
 
-def rate_architecture(estimator, settings, data, splits, score) -> ArchitectureRow:
+def _rate_architecture(estimator, settings, data, splits, score) -> ArchitectureRow:
     """Fit one candidate to each training part, and score it on the other."""
     X, y = data
     scores, seconds, losses = [], [], []
@@ -203,7 +203,7 @@ def net_size(model: Any) -> NetSize:
         from ..nn import count_parameters
 
         net = model.nets_[0]
-        layers = [m for m in net.modules() if is_layer(m)]
+        layers = [m for m in net.modules() if _is_layer(m)]
         shapes = [(0, m.weight.shape[0]) for m in layers]
         learnt = count_parameters(net)
         work = net.flops(1) / 3
@@ -211,7 +211,7 @@ def net_size(model: Any) -> NetSize:
     return NetSize(len(shapes), int(width), int(learnt), float(work))
 
 
-def is_layer(module) -> bool:
+def _is_layer(module) -> bool:
     """Whether a module is a dense layer or a convolution."""
     weight = getattr(module, "weight", None)
     name = type(module).__name__

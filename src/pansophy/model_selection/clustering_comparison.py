@@ -85,35 +85,37 @@ class ClusteringComparison:
     def __str__(self):
         known = self.settings["known"]
         names = [n for n in ClusteringRow._fields if known or n != "adjusted_rand"]
-        body = [[format_cell(getattr(row, n)) for n in names] for row in self.rows]
+        body = [[_format_cell(getattr(row, n)) for n in names] for row in self.rows]
         s = self.settings
         lines = [
             f"{s['rows']} rows, {s['columns']} columns; stability over "
             f"{s['n_resamples']} subsamples of {s['share']:.0%}, seed {s['seed']}",
             "",
-            *aligned_lines([[n.replace("_", " ") for n in names], *body]),
+            *_aligned_lines([[n.replace("_", " ") for n in names], *body]),
             "",
             "agreement (adjusted Rand index)",
         ]
         methods = [r.method for r in self.rows]
-        table = [[n, *map(format_cell, a)] for n, a in zip(methods, self.agreement)]
-        lines += aligned_lines([["", *methods], *table])
-        lines += [f"Disqualified: {name} ({why})." for name, why in self.disqualified]
+        table = [[n, *map(_format_cell, a)] for n, a in zip(methods, self.agreement)]
+        lines += _aligned_lines([["", *methods], *table])
+        lines += [
+            f"Disqualified: {name} ({reason})." for name, reason in self.disqualified
+        ]
         return "\n".join(lines)
 
 
-def format_cell(value) -> str:
+def _format_cell(value) -> str:
     if isinstance(value, float):
         return "-" if np.isnan(value) else f"{value:.3g}"
     return str(value)
 
 
-def aligned_lines(table) -> list[str]:
+def _aligned_lines(table) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table)]
     return ["  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip() for r in table]
 
 
-def clusterers_by_name(methods, k):
+def _clusterers_by_name(methods, k):
     """Methods as a dict of name -> clusterer."""
     if methods is None:
         from ..cluster import KMeans, KMedoids, SpectralClustering
@@ -130,7 +132,7 @@ def clusterers_by_name(methods, k):
     return result
 
 
-def fit_labels(method, X, seed):
+def _fit_labels(method, X, seed):
     """Labels of a clone fitted to X, and how long that took."""
     model = clone(method)
     if "random_state" in model.get_params() and model.random_state is None:
@@ -140,13 +142,13 @@ def fit_labels(method, X, seed):
     return np.asarray(labels), time.perf_counter() - start_time
 
 
-def evaluate_clusterer(name, method, X, y, samples, seed):
+def _evaluate_clusterer(name, method, X, y, samples, seed):
     """One row of the table, and the labels."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        labels, seconds = fit_labels(method, X, seed)
-        again = [
-            adjusted_rand_score(labels[s], fit_labels(method, X[s], seed)[0])
+        labels, seconds = _fit_labels(method, X, seed)
+        rerun_scores = [
+            adjusted_rand_score(labels[s], _fit_labels(method, X[s], seed)[0])
             for s in samples
         ]
     warned = {w.category.__name__ for w in caught}
@@ -158,7 +160,7 @@ def evaluate_clusterer(name, method, X, y, samples, seed):
         v["n_clusters"],
         v["n_noise"],
         v.get("within_ss", float("nan")),
-        float(np.mean(again)) if again else float("nan"),
+        float(np.mean(rerun_scores)) if rerun_scores else float("nan"),
         v.get("silhouette", float("nan")),
         v.get("davies_bouldin", float("nan")),
         v.get("adjusted_rand", float("nan")),
@@ -215,7 +217,7 @@ def compare_clusterings(
     >>> [row.stability for row in found.rows]
     [1.0, 1.0]
     """
-    todo = clusterers_by_name(methods, n_clusters)
+    todo = _clusterers_by_name(methods, n_clusters)
     if not todo:
         raise ParameterError("methods must name at least one clusterer.")
     for name, method in todo.items():
@@ -236,14 +238,14 @@ def compare_clusterings(
     failed = []
     for name, method in todo.items():
         try:
-            row, labels[name] = evaluate_clusterer(name, method, X, y, samples, seed)
+            row, labels[name] = _evaluate_clusterer(name, method, X, y, samples, seed)
             rows.append(row)
         except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
             failed.append((name, str(error).strip().splitlines()[0].rstrip(".")))
     agree = np.eye(len(rows))
-    for a, one in enumerate(rows):
+    for a, first_row in enumerate(rows):
         for b in range(a):
-            pair = labels[one.method], labels[rows[b].method]
+            pair = labels[first_row.method], labels[rows[b].method]
             agree[a, b] = agree[b, a] = adjusted_rand_score(*pair)
     settings = {"rows": n, "columns": X.shape[1], "n_resamples": n_resamples}
     settings |= {"share": share, "seed": random_state, "known": y is not None}

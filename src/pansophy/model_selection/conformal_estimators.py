@@ -72,7 +72,7 @@ class AbstractConformalEstimator(Estimator):
         name = type(self).__name__
         X = array_of_rows(X, f"X of {name}") if isinstance(X, (list, tuple)) else X
         y = array_of_rows(y, f"y of {name}") if isinstance(y, (list, tuple)) else y
-        X, y = as_host_array(X), as_host_array(y)
+        X, y = _as_host_array(X), _as_host_array(y)
         check_consistent_length(X, y)
         if isinstance(self, Classifier):
             refuse_missing(y)
@@ -103,7 +103,7 @@ class AbstractConformalEstimator(Estimator):
         classes = isinstance(self, Classifier)
         fewest = int(np.bincount(y).min()) if classes else n
         if fewest < 2:
-            raise ValueError(too_few_rows_message(fewest, classes))
+            raise ValueError(_too_few_rows_message(fewest, classes))
         part = min(max(1, round(self.calibration_size * n)), n - 1)
         if classes:
             K = len(self.classes_)
@@ -121,7 +121,7 @@ class AbstractConformalEstimator(Estimator):
         if isinstance(cv, (int, np.integer)):
             fewest = int(np.bincount(y).min()) if classes else len(y)
             if fewest < 2:
-                raise ValueError(too_few_rows_message(fewest, classes))
+                raise ValueError(_too_few_rows_message(fewest, classes))
             cv = min(int(cv), fewest)
         fold = np.full(len(y), -1)
         for f, (_, test) in enumerate(check_cv(cv, y, classifier=classes).split(X, y)):
@@ -140,20 +140,20 @@ class AbstractConformalEstimator(Estimator):
         return tags
 
 
-def as_host_array(X):
+def _as_host_array(X):
     return arrays.to_numpy(X) if arrays.is_foreign(X) else X
 
 
-def all_class_probabilities(model, X, K):
+def _all_class_probabilities(model, X, K):
     """Probabilities (n, K) of the codes below K; 0 for those a fold did not have."""
     from ..ensemble.members import class_probabilities
 
     return class_probabilities(model, X, K)
 
 
-def too_few_rows_message(n, classes) -> str:
-    what = "rows of each class" if classes else "rows"
-    return f"calibration needs at least two {what}, got {n} sample{'s' * (n != 1)}."
+def _too_few_rows_message(n, classes) -> str:
+    row_kind = "rows of each class" if classes else "rows"
+    return f"calibration needs at least two {row_kind}, got {n} sample{'s' * (n != 1)}."
 
 
 class ScaledResiduals(NamedTuple):
@@ -235,32 +235,38 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
             return self._fit_quantiles(X, y)
         if self.method == "split":
             fit, rest = self._split(y)
-            one = self._fit_one(rows_of_table(X, fit), y[fit])
+            fold_model = self._fit_one(rows_of_table(X, fit), y[fit])
             self.reach_ = score_quantile(
-                one.scores(rows_of_table(X, rest), y[rest]), self.level
+                fold_model.scores(rows_of_table(X, rest), y[rest]), self.level
             )
-            self.members_ = [one]
-            return self._keep(one.model)
+            self.members_ = [fold_model]
+            return self._keep(fold_model.model)
         cv = LeaveOneOut() if self.method == "jackknife+" and len(y) > 1 else self.cv
         self.fold_ = self._folds(X, y, cv)
         self.reach_ = np.empty(len(y))
         self.members_ = []
         for f in range(self.fold_.max() + 1):
-            out = np.flatnonzero(self.fold_ == f)
+            held_out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
-            one = self._fit_one(rows_of_table(X, rest), y[rest])
-            self.reach_[out] = one.scores(rows_of_table(X, out), y[out])
-            self.members_.append(one)
-        self.estimators_ = [one.model for one in self.members_]
+            fold_model = self._fit_one(rows_of_table(X, rest), y[rest])
+            self.reach_[held_out] = fold_model.scores(
+                rows_of_table(X, held_out), y[held_out]
+            )
+            self.members_.append(fold_model)
+        self.estimators_ = [member.model for member in self.members_]
         return self._keep(clone(self._model()).fit(X, y))
 
     def _fit_one(self, X, y):
         model = clone(self._model()).fit(X, y)
         if self.spread is None:
             return ScaledResiduals(model, None, 1.0)
-        off = np.abs(y - model.predict(X))
-        least = 0.05 * float(off.mean()) or 1.0  # no interval of width 0
-        return ScaledResiduals(model, clone(self.spread).fit(X, off), least)
+        absolute_errors = np.abs(y - model.predict(X))
+        min_width = (
+            0.05 * float(absolute_errors.mean()) or 1.0
+        )  # no interval of width 0
+        return ScaledResiduals(
+            model, clone(self.spread).fit(X, absolute_errors), min_width
+        )
 
     def _fit_quantiles(self, X, y):
         from ..linear_model import QuantileRegressor
@@ -273,9 +279,9 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
                 f"{type(model).__name__}."
             )
         fit, rest = self._split(y)
-        here = rows_of_table(X, fit)
+        training_rows = rows_of_table(X, fit)
         tails = ((1 - self.level) / 2, (1 + self.level) / 2)
-        make = lambda q: clone(model).set_params(quantile=q).fit(here, y[fit])
+        make = lambda q: clone(model).set_params(quantile=q).fit(training_rows, y[fit])
         self.estimators_ = [make(q) for q in tails]
         low, high = (m.predict(rows_of_table(X, rest)) for m in self.estimators_)
         self.reach_ = score_quantile(quantile_scores(y[rest], low, high), self.level)
@@ -284,12 +290,12 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
     def predict(self, X):
         """Numbers, without intervals."""
         check_is_fitted(self)
-        return self.estimator_.predict(as_host_array(X))
+        return self.estimator_.predict(_as_host_array(X))
 
     def predict_interval(self, X) -> np.ndarray:
         """Low and high ends (n, 2)."""
         check_is_fitted(self)
-        X = as_host_array(X)
+        X = _as_host_array(X)
         if self.method == "cqr":
             low, high = (m.predict(X) for m in self.estimators_)
             ends = np.column_stack([low - self.reach_, high + self.reach_])
@@ -298,10 +304,10 @@ class ConformalRegressor(Regressor, AbstractConformalEstimator):
             centre = self.estimator_.predict(X)
             reach = self.reach_ * self.members_[0].at(X)
             return np.column_stack([centre - reach, centre + reach])
-        centres = np.column_stack([one.model.predict(X) for one in self.members_])
+        centres = np.column_stack([member.model.predict(X) for member in self.members_])
         spread = None
         if self.spread is not None:
-            spread = np.column_stack([one.at(X) for one in self.members_])
+            spread = np.column_stack([member.at(X) for member in self.members_])
         return cv_plus_interval(centres, self.reach_, self.fold_, self.level, spread)
 
 
@@ -367,31 +373,32 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
         K = len(self.classes_)
         if self.method == "split":
             fit, rest = self._split(y)
-            one = clone(model).fit(rows_of_table(X, fit), y[fit])
-            p = all_class_probabilities(one, rows_of_table(X, rest), K)
+            fold_model = clone(model).fit(rows_of_table(X, fit), y[fit])
+            p = _all_class_probabilities(fold_model, rows_of_table(X, rest), K)
             self.rule_ = fit_prediction_sets(
                 p, y[rest], self.level, self.kind, self.by_class
             )
-            return self._keep(one)
+            return self._keep(fold_model)
         self.fold_, self.codes_ = self._folds(X, y, self.cv), y
         self.estimators_ = []
         self.own_ = np.empty(len(y))
         for f in range(self.fold_.max() + 1):
-            out = np.flatnonzero(self.fold_ == f)
+            held_out = np.flatnonzero(self.fold_ == f)
             rest = np.flatnonzero(self.fold_ != f)
-            one = clone(model).fit(rows_of_table(X, rest), y[rest])
+            fold_model = clone(model).fit(rows_of_table(X, rest), y[rest])
             s = class_scores(
-                all_class_probabilities(one, rows_of_table(X, out), K), self.kind
+                _all_class_probabilities(fold_model, rows_of_table(X, held_out), K),
+                self.kind,
             )
-            self.own_[out] = s[np.arange(len(s)), y[out]]
-            self.estimators_.append(one)
+            self.own_[held_out] = s[np.arange(len(s)), y[held_out]]
+            self.estimators_.append(fold_model)
         return self._keep(clone(model).fit(X, y))
 
     def predict_proba(self, X):
         """Probabilities (n, K), as the classifier gives them."""
         check_is_fitted(self)
-        return all_class_probabilities(
-            self.estimator_, as_host_array(X), len(self.classes_)
+        return _all_class_probabilities(
+            self.estimator_, _as_host_array(X), len(self.classes_)
         )
 
     def predict(self, X):
@@ -402,13 +409,13 @@ class ConformalClassifier(Classifier, AbstractConformalEstimator):
     def predict_set(self, X) -> np.ndarray:
         """Membership of each of `classes_` in the set of each row, (n, K) of bool."""
         check_is_fitted(self)
-        X, K = as_host_array(X), len(self.classes_)
+        X, K = _as_host_array(X), len(self.classes_)
         if self.method == "split":
             return prediction_sets(
-                all_class_probabilities(self.estimator_, X, K), self.rule_
+                _all_class_probabilities(self.estimator_, X, K), self.rule_
             )
         s = [
-            class_scores(all_class_probabilities(m, X, K), self.kind)
+            class_scores(_all_class_probabilities(m, X, K), self.kind)
             for m in self.estimators_
         ]
         labels = self.codes_ if self.by_class else None

@@ -30,26 +30,26 @@ class CurveDominance(NamedTuple):
     pr: str
 
 
-def one_sided_limits(x, y, at):
+def _one_sided_limits(x, y, at):
     """Values of a rising broken line just before and just after `at`.
 
     Where the line is vertical these are the ends of that piece.
     """
-    after = np.interp(at, x, y)  # right where x is met once
-    before = after.copy()
+    value_after = np.interp(at, x, y)  # right where x is met once
+    value_before = value_after.copy()
     first = np.searchsorted(x, at, "left")
     last = np.searchsorted(x, at, "right") - 1
     met = (first < len(x)) & (last >= first)
-    before[met], after[met] = y[first[met]], y[last[met]]
-    return before, after
+    value_before[met], value_after[met] = y[first[met]], y[last[met]]
+    return value_before, value_after
 
 
-def lies_above(a, b) -> bool:
+def _lies_above(a, b) -> bool:
     return all(np.all(u >= v - TINY) for u, v in zip(a, b))
 
 
-def dominating_curve(a, b) -> str:
-    first, second = lies_above(a, b), lies_above(b, a)
+def _dominating_curve(a, b) -> str:
+    first, second = _lies_above(a, b), _lies_above(b, a)
     if first and second:
         return "equal"
     return "first" if first else "second" if second else "neither"
@@ -67,18 +67,30 @@ def curve_dominance(y, first, second) -> CurveDominance:
     curves = [threshold_counts(*check_binary_scores(y, s)) for s in (first, second)]
     if curves[0].positives == 0 or curves[0].negatives == 0:
         raise ValueError("y must hold both 0 and 1.")
-    at = np.unique(np.concatenate([c.false_positives for c in curves]))
+    x_grid = np.unique(np.concatenate([c.false_positives for c in curves]))
     roc = []
     for c in curves:
-        before, after = one_sided_limits(c.false_positives, c.true_positives, at)
-        roc.append((before[1:], after))  # nothing comes before FP = 0
-    at = np.unique(np.concatenate([c.true_positives for c in curves]))
+        value_before, value_after = _one_sided_limits(
+            c.false_positives, c.true_positives, x_grid
+        )
+        roc.append((value_before[1:], value_after))  # nothing comes before FP = 0
+    x_grid = np.unique(np.concatenate([c.true_positives for c in curves]))
     pr = []
     for c in curves:
-        before, after = one_sided_limits(c.true_positives, c.false_positives, at)
-        some = at[1:]  # at TP = 0 precision is 0 or undefined; just beyond it is the
-        start = after[:1]  # greater, the fewer false positives came before
-        pr.append((some / (some + before[1:]), some / (some + after[1:]), -start))
+        value_before, value_after = _one_sided_limits(
+            c.true_positives, c.false_positives, x_grid
+        )
+        positive_x = x_grid[
+            1:
+        ]  # at TP = 0 precision is 0 or undefined; just beyond it is the
+        start = value_after[:1]  # greater, the fewer false positives came before
+        pr.append(
+            (
+                positive_x / (positive_x + value_before[1:]),
+                positive_x / (positive_x + value_after[1:]),
+                -start,
+            )
+        )
     for k in (0, 1):  # at TP = P the curve ends; what follows is only more FP
         pr[k] = (pr[k][0], pr[k][1][:-1], pr[k][2])
-    return CurveDominance(dominating_curve(*roc), dominating_curve(*pr))
+    return CurveDominance(_dominating_curve(*roc), _dominating_curve(*pr))

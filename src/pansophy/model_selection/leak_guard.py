@@ -20,7 +20,7 @@ class LeakError(ValueError):
     """A fit or a search has touched rows that were kept for the test."""
 
 
-def row_count(X) -> int:
+def _row_count(X) -> int:
     """Number of rows; a sparse matrix has a shape but no length."""
     return X.shape[0] if hasattr(X, "tocsr") else len(X)
 
@@ -30,7 +30,7 @@ class LockedRows:
 
     def __init__(self, data, guard):
         self._data, self._guard = data, guard
-        self.shape = (row_count(data), *getattr(data, "shape", ())[1:])
+        self.shape = (_row_count(data), *getattr(data, "shape", ())[1:])
         self.ndim = len(self.shape)
 
     def __len__(self):
@@ -38,9 +38,9 @@ class LockedRows:
 
     def __getitem__(self, key):
         rows, rest = (key[0], key[1:]) if isinstance(key, tuple) else (key, ())
-        where = np.arange(len(self))[rows]
-        self._guard.check(np.atleast_1d(where))
-        part = rows_of_table(self._data, where)
+        row_numbers = np.arange(len(self))[rows]
+        self._guard.check(np.atleast_1d(row_numbers))
+        part = rows_of_table(self._data, row_numbers)
         return part[(slice(None), *rest)] if rest else part
 
     def __array__(self, *_, **__):
@@ -91,7 +91,7 @@ class LeakGuard:
     """
 
     def __init__(self, X, y=None, *, test=0.2, random_state=0):
-        n = row_count(X)
+        n = _row_count(X)
         if y is not None and len(y) != n:
             raise ValueError(f"X has {n} rows, but y has {len(y)} entries.")
         if isinstance(test, (float, np.floating)):

@@ -98,9 +98,9 @@ class MultiDatasetResult:
             lines.append(f"Friedman (Iman-Davenport): p = {p:.2g}, {say}.")
         best = self.methods[0]
         settings = (self.rope, self.metric, self.relative)
-        for other in self.methods[1:]:
-            q = self.pair(best, other)
-            words = describe_probabilities(q.probabilities, best, other, *settings)
+        for rival in self.methods[1:]:
+            q = self.pair(best, rival)
+            words = describe_probabilities(q.probabilities, best, rival, *settings)
             lines.append(f"{words} Wilcoxon p = {q.adjusted:.2g} after Holm.")
         return "\n".join(lines)
 
@@ -115,13 +115,13 @@ def friedman_test(scores, greater=True) -> FriedmanTest:
     >>> round(f.chi2, 4), round(f.p, 4)
     (4.6667, 0.0494)
     """
-    x = check_score_matrix(scores)
+    x = _check_score_matrix(scores)
     N, k = x.shape
     if k < 3 or N < 2:
         raise ValueError(
             f"Friedman's test needs three methods on two tables, got {k} on {N}."
         )
-    r = ranks_by_dataset(x, greater)
+    r = _ranks_by_dataset(x, greater)
     spread = ((r - (k + 1) / 2) ** 2).sum() / (k - 1)  # N k (k+1)/12 without ties
     if spread == 0:  # every table a tie
         return FriedmanTest(0.0, 1.0, 0.0, 1.0)
@@ -133,7 +133,7 @@ def friedman_test(scores, greater=True) -> FriedmanTest:
     return FriedmanTest(chi2, float(stats.chi2.sf(chi2, k - 1)), float(F), p)
 
 
-def ranks_by_dataset(x, greater):
+def _ranks_by_dataset(x, greater):
     return stats.rankdata(-x if greater else x, axis=1)
 
 
@@ -194,20 +194,20 @@ def compare_over_datasets(
     ('forest', 0.03125)
     """
     check_rope(rope)
-    x, methods, tables, metric = score_matrix(results, metric, methods, tables)
+    x, methods, tables, metric = _score_matrix(results, metric, methods, tables)
     known = {m.name: m.greater for m in METRICS}
     greater = known.get(metric, True) if greater is None else greater
     relative = metric in RELATIVE_METRICS if relative is None else relative
     if relative and np.any(x <= 0):
         raise ValueError("relative=True needs scores above 0.")
     z = np.log(x) if relative else x
-    ranks = ranks_by_dataset(x, greater).mean(0)
+    ranks = _ranks_by_dataset(x, greater).mean(0)
     order = np.argsort(ranks, kind="stable")
     x, z, ranks = x[:, order], z[:, order], ranks[order]
     methods = tuple(methods[i] for i in order)
     N, k = x.shape
-    found = list(combinations(range(k), 2))
-    gaps = [z[:, i] - z[:, j] for i, j in found]
+    method_pairs = list(combinations(range(k), 2))
+    gaps = [z[:, i] - z[:, j] for i, j in method_pairs]
     p = [wilcoxon_signed_rank(g) for g in gaps]
     w = dirichlet_weights(N, 0.5, 20_000, random_state)
     pairs = tuple(
@@ -215,11 +215,13 @@ def compare_over_datasets(
             methods[i],
             methods[j],
             float(np.median(g)),
-            one,
-            float(many),
+            first_value,
+            float(second_value),
             signed_rank_probabilities(g if greater else -g, rope, w),
         )
-        for (i, j), g, one, many in zip(found, gaps, p, holm_adjust(p))
+        for (i, j), g, first_value, second_value in zip(
+            method_pairs, gaps, p, holm_adjust(p)
+        )
     )
     test = friedman_test(x, greater) if k > 2 and N > 1 else None
     return MultiDatasetResult(
@@ -227,7 +229,7 @@ def compare_over_datasets(
     )
 
 
-def check_score_matrix(scores) -> np.ndarray:
+def _check_score_matrix(scores) -> np.ndarray:
     x = np.asarray(scores, dtype=float)
     if x.ndim != 2 or 0 in x.shape:
         raise ValueError(
@@ -240,7 +242,7 @@ def check_score_matrix(scores) -> np.ndarray:
     return x
 
 
-def score_matrix(results, metric, methods, tables):
+def _score_matrix(results, metric, methods, tables):
     """(scores, methods, tables, metric) of any of the accepted forms."""
     if isinstance(results, Mapping):
         methods, results = list(results), np.column_stack(list(results.values()))
@@ -249,8 +251,8 @@ def score_matrix(results, metric, methods, tables):
         and results
         and hasattr(results[0], "leaderboard")
     ):
-        return scores_of_comparisons(results, metric, tables)
-    x = check_score_matrix(results)
+        return _scores_of_comparisons(results, metric, tables)
+    x = _check_score_matrix(results)
     N, k = x.shape
     methods = [f"method {j + 1}" for j in range(k)] if methods is None else methods
     tables = [f"table {i + 1}" for i in range(N)] if tables is None else tables
@@ -259,7 +261,7 @@ def score_matrix(results, metric, methods, tables):
     return x, list(methods), list(tables), metric or "score"
 
 
-def scores_of_comparisons(results, metric, tables):
+def _scores_of_comparisons(results, metric, tables):
     """The methods that finished everywhere, by their mean scores."""
     metric = results[0].metric if metric is None else metric
     rows = [{r.method: r for r in c.leaderboard} for c in results]
@@ -271,4 +273,4 @@ def scores_of_comparisons(results, metric, tables):
             raise ValueError(f"Comparison {i + 1} was not scored by {metric!r}.")
     x = [[r[m].scores[metric].mean for m in shared] for r in rows]
     names = [f"table {i + 1}" for i in range(len(rows))] if tables is None else tables
-    return check_score_matrix(x), shared, list(names), metric
+    return _check_score_matrix(x), shared, list(names), metric

@@ -83,37 +83,37 @@ def nested_cross_validation(
     (24, {'alpha': 0.1})
     """
     y, tried = np.asarray(y), expand_grid(grid)
-    fold = fold_numbers(y, folds, is_classifier(estimator), random_state)
+    fold = _fold_numbers(y, folds, is_classifier(estimator), random_state)
     n = int(fold.max()) + 1
     validation, test = np.full((n, n), np.nan), np.full((n, n), np.nan)
     chosen = []
     for t in range(n):
-        others = [v for v in range(n) if v != t]
+        inner_folds = [v for v in range(n) if v != t]
         models = [{} for _ in tried]
-        losses = np.empty((len(tried), len(others)))
-        for j, v in enumerate(others):
+        losses = np.empty((len(tried), len(inner_folds)))
+        for j, v in enumerate(inner_folds):
             fit, held = (
                 np.flatnonzero(r) for r in ((fold != t) & (fold != v), fold == v)
             )
             X_fit, X_held = rows_of_table(X, fit), rows_of_table(X, held)
             for m, s in enumerate(tried):
                 model = clone(estimator).set_params(**s).fit(X_fit, y[fit])
-                of = default_loss(model) if loss is None else loss
-                losses[m, j] = of(model, X_held, y[held])
+                loss_of = default_loss(model) if loss is None else loss
+                losses[m, j] = loss_of(model, X_held, y[held])
                 models[m][v] = model
-        best = best_setting(losses, tried)
+        best = _best_setting(losses, tried)
         chosen.append(tried[best])
         rows = np.flatnonzero(fold == t)  # only now
         X_test = rows_of_table(X, rows)
-        for j, v in enumerate(others):
+        for j, v in enumerate(inner_folds):
             model = models[best][v]
-            of = default_loss(model) if loss is None else loss
+            loss_of = default_loss(model) if loss is None else loss
             validation[t, v] = losses[best, j]
-            test[t, v] = of(model, X_test, y[rows])
+            test[t, v] = loss_of(model, X_test, y[rows])
     return NestedResult(tuple(chosen), validation, test, n * (n - 1) * len(tried))
 
 
-def best_setting(losses, settings) -> int:
+def _best_setting(losses, settings) -> int:
     """Eq. (1); of equals the setting that comes first in the alphabet."""
     mean = losses.mean(1)
     if not np.isfinite(mean).any():
@@ -122,7 +122,7 @@ def best_setting(losses, settings) -> int:
     return int(min(good, key=lambda m: describe_setting(settings[m])))
 
 
-def fold_numbers(y, folds, stratified, random_state) -> np.ndarray:
+def _fold_numbers(y, folds, stratified, random_state) -> np.ndarray:
     """The fold (n,) of each row."""
     if not isinstance(folds, (int, np.integer)):
         fold = np.unique(np.asarray(folds), return_inverse=True)[1]

@@ -98,7 +98,7 @@ def train_validation_test_split(
     return ThreeWaySplit(np.sort(train), np.sort(validation), np.sort(test))
 
 
-def candidates_by_name(candidates) -> list[tuple[str, Any]]:
+def _candidates_by_name(candidates) -> list[tuple[str, Any]]:
     """(name, estimator) from a dict, a list, or a pair (estimator, grid)."""
     if isinstance(candidates, tuple) and len(candidates) == 2:
         estimator, grid = candidates
@@ -118,8 +118,8 @@ def expand_grid(grid) -> list[dict]:
     listed = isinstance(grid, (list, tuple)) and all(
         isinstance(s, Mapping) for s in grid
     )
-    whole = lambda v: isinstance(v, str) or not hasattr(v, "__iter__")
-    if listed and any(whole(v) for s in grid for v in s.values()):
+    is_scalar = lambda v: isinstance(v, str) or not hasattr(v, "__iter__")
+    if listed and any(is_scalar(v) for s in grid for v in s.values()):
         return [dict(s) for s in grid]
     return list(ParameterGrid(grid))
 
@@ -131,26 +131,26 @@ def describe_setting(s) -> str:
 def default_loss(model):
     """Lower is better: log loss, share of errors, or mean squared error."""
     if is_classifier(model):
-        return log_loss_of if hasattr(model, "predict_proba") else error_rate_of
-    return mean_squared_error_of
+        return _log_loss_of if hasattr(model, "predict_proba") else _error_rate_of
+    return _mean_squared_error_of
 
 
-def mean_squared_error_of(model, X, y) -> float:
+def _mean_squared_error_of(model, X, y) -> float:
     return float(np.mean((np.asarray(model.predict(X)) - y) ** 2))
 
 
-def error_rate_of(model, X, y) -> float:
+def _error_rate_of(model, X, y) -> float:
     return float(np.mean(np.asarray(model.predict(X)) != y))
 
 
-def log_loss_of(model, X, y) -> float:
+def _log_loss_of(model, X, y) -> float:
     """Mean of -log p(y); a class the model has not seen has p = 1e-15."""
     p, y = np.asarray(model.predict_proba(X)), np.asarray(y)
     match = np.asarray(model.classes_)[None, :] == y[:, None]
     return float(-np.log(np.clip((p * match).sum(1), 1e-15, 1)).mean())
 
 
-def fit_rows(model, X, y, rows):
+def _fit_rows(model, X, y, rows):
     """A fitted copy; ratings carry their own values."""
     return (
         clone(model).fit(X[rows]) if y is None else clone(model).fit(X[rows], y[rows])
@@ -196,46 +196,46 @@ def select_on_validation(
     >>> found.best, found.test_loss < 0.1
     ('alpha=0.1', True)
     """
-    tried = candidates_by_name(candidates)
+    tried = _candidates_by_name(candidates)
     if not tried:
         raise ValueError("candidates must hold at least one estimator.")
     n = len(y) if y is not None else len(X)
     if split is None:
         codes = np.unique(y, return_inverse=True)[1] if y is not None else None
-        enough = is_classifier(tried[0][1]) and np.bincount(codes).min() >= 10
-        stratify = codes if enough else None
+        is_stratified = is_classifier(tried[0][1]) and np.bincount(codes).min() >= 10
+        stratify = codes if is_stratified else None
         split = train_validation_test_split(
             n, fractions, y=stratify, random_state=random_state
         )
     split = ThreeWaySplit(*(np.asarray(part) for part in split))
-    check_split(split, n)
+    _check_split(split, n)
     guard = LeakGuard(X, y, test=split.test)
     table = []
     for name, estimator in tried:
-        of = default_loss(estimator) if loss is None else loss
-        model = fit_rows(estimator, guard.X, guard.y, split.train)
+        loss_of = default_loss(estimator) if loss is None else loss
+        model = _fit_rows(estimator, guard.X, guard.y, split.train)
         part = guard.X[split.validation]
         truth = part.values if guard.y is None else guard.y[split.validation]
-        table.append(CandidateLoss(name, float(of(model, part, truth))))
+        table.append(CandidateLoss(name, float(loss_of(model, part, truth))))
     if not np.isfinite([t.loss for t in table]).any():
         raise ValueError("No candidate has a finite validation loss.")
-    at = int(np.nanargmin([t.loss for t in table]))
+    best = int(np.nanargmin([t.loss for t in table]))
     rows = np.r_[split.train, split.validation] if refit else split.train
-    model = fit_rows(tried[at][1], guard.X, guard.y, rows)
-    of = default_loss(model) if loss is None else loss
+    model = _fit_rows(tried[best][1], guard.X, guard.y, rows)
+    loss_of = default_loss(model) if loss is None else loss
     X_test, y_test = guard.test()
     y_test = X_test.values if y_test is None else y_test
-    test_loss = float(of(model, X_test, y_test))
-    return SelectionResult(tuple(table), tried[at][0], model, test_loss, split)
+    test_loss = float(loss_of(model, X_test, y_test))
+    return SelectionResult(tuple(table), tried[best][0], model, test_loss, split)
 
 
-def check_split(split, n):
-    every = np.concatenate(split)
+def _check_split(split, n):
+    all_rows = np.concatenate(split)
     if any(len(part) == 0 for part in split):
         raise ValueError("Every part of the split needs at least one row.")
-    if len(np.unique(every)) < len(every):
+    if len(np.unique(all_rows)) < len(all_rows):
         raise ValueError("The parts of the split share rows.")
-    if every.min() < 0 or every.max() >= n:
+    if all_rows.min() < 0 or all_rows.max() >= n:
         raise ValueError(f"The split names rows outside 0 to {n - 1}.")
 
 

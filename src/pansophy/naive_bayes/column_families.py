@@ -199,20 +199,25 @@ def linear_scorer(one, zero, scale=None):
     a multinomial, whose seen part is scaled to sum to 1.
     """
     xp = arrays.namespace(one)
-    zero = xp.zeros_like(one) if zero is None else zero
-    never1, never0 = xp.isinf(one), xp.isinf(zero)
-    impossible = bool(xp.any(never1 | never0))
-    zeroed = lambda a, bad: xp.where(bad, xp.zeros_like(a), a)
-    a1, a0 = zeroed(one, never1), zeroed(zero, never0)
-    A = (a1 - a0).T
-    B = a0.T
-    n1, n0 = (xp.astype(b, one.dtype) for b in (never1, never0))
-    sums = [(as_contiguous(A), B)]
-    if impossible:  # the number of impossible events in a row is linear in x, too
-        sums.append((as_contiguous((n1 - n0).T), n0.T))
+    pairs = [(one, zero)]
+    terms = [a for a in (one, zero) if a is not None]
+    if any(bool(xp.any(xp.isinf(a))) for a in terms):
+        # a second sum, also linear in x: the number of impossible events in a row
+        finite = lambda a: xp.where(xp.isinf(a), xp.zeros_like(a), a)
+        impossible = lambda a: xp.astype(xp.isinf(a), a.dtype)
+        pairs = [
+            (part(one), None if zero is None else part(zero))
+            for part in (finite, impossible)
+        ]
+    sums = []  # of x_j (a_cj - b_cj) + b_cj, for b given or 0
+    for a, b in pairs:
+        A = a if b is None else a - b
+        sums.append((as_contiguous(A.T), None if b is None else b.T))
+    constants = [0.0 if B is None else xp.sum(B, axis=0) for _, B in sums]
 
     def complete(x):
-        parts = [rows_times_matrix(x, A) + xp.sum(B, axis=0) for A, B in sums]
+        found = zip(sums, constants, strict=True)
+        parts = [rows_times_matrix(x, A) + constant for (A, _), constant in found]
         return mask_impossible(xp, parts)
 
     def score(x):
@@ -224,7 +229,7 @@ def linear_scorer(one, zero, scale=None):
             some = ~np.isnan(x[bad])
             filled = np.where(some, x[bad], 0)
             some = some.astype(float)
-            parts = [filled @ A + some @ B for A, B in sums]
+            parts = [filled @ A + (0.0 if B is None else some @ B) for A, B in sums]
             out[bad] = mask_impossible(np, parts)
             if scale is not None:
                 left = np.minimum(some @ scale.T, 1.0)

@@ -33,6 +33,6 @@ def __getattr__(name):
 
 
 def __dir__() -> list[str]:
-    ours = _list_ours()
-    unusable = _OURS.difference(ours)
-    return sorted({*ours, *_list_shared()} - unusable)
+    own_names = _list_ours()
+    unusable = _OURS.difference(own_names)
+    return sorted({*own_names, *_list_shared()} - unusable)

@@ -76,7 +76,7 @@ class NetRows(NamedTuple):
     def arrays(self, dtype):
         """Arrays for `nn.train`; numbers become `dtype`, bytes and codes stay."""
         parts = (*self.inputs, self.Y, *(() if self.w is None else (self.w,)))
-        parts = tuple(in_precision(a, dtype) for a in parts)
+        parts = tuple(_in_precision(a, dtype) for a in parts)
         if isinstance(parts[0], Ragged):
             return nn.RaggedRows(*parts)
         if isinstance(parts[0], ImageFiles):
@@ -84,7 +84,7 @@ class NetRows(NamedTuple):
         return parts
 
 
-def in_precision(a, dtype):
+def _in_precision(a, dtype):
     """Floating-point numbers as `dtype`; anything else as it is."""
     if a.dtype.kind != "f":
         return a
@@ -149,8 +149,8 @@ class AbstractNet(AbstractTraining):
     def _continue_fit(self, X, y, sample_weight, validation=None, *, one_pass=False):
         """Train the fitted nets further, on rows of the same columns and classes."""
         check_params(self)
-        given = (X, y) if sample_weight is None else (X, y, sample_weight)
-        rows = self._given_rows(given, "training data")
+        arguments = (X, y) if sample_weight is None else (X, y, sample_weight)
+        rows = self._given_rows(arguments, "training data")
         rows = rows._replace(w=self._row_weights(y, rows.w))
         rng = make_rng(self.random_state)
         rows, held_out = self._hold_out(rows, validation, rng, one_pass)
@@ -230,8 +230,8 @@ class AbstractNet(AbstractTraining):
                 if results[-1].reason in ("interrupted", "callback"):
                     break
             if one_pass:
-                self._optimiser_states = [optimiser_arrays(r.state) for r in results]
-            return joined_result(results)
+                self._optimiser_states = [_optimiser_arrays(r.state) for r in results]
+            return _joined_result(results)
 
         self._run_driver(
             run,
@@ -276,7 +276,7 @@ class AbstractNet(AbstractTraining):
         for net in self.nets_:
             net = copy.deepcopy(net)
             with seeded_torch(torch.device("cpu"), draw_seed(rng)):
-                renewed = renew_output(net, n_outputs)
+                renewed = _renew_output(net, n_outputs)
             net.head = head
             nn.freeze(net)
             nets.append(nn.unfreeze(net, *{*renewed, *layers}))
@@ -329,7 +329,7 @@ class AbstractNet(AbstractTraining):
         return torch.cat(parts).double().cpu().numpy()
 
 
-def renew_output(net, n_outputs) -> tuple[str, ...]:
+def _renew_output(net, n_outputs) -> tuple[str, ...]:
     """Give a net new layers for so many outputs; their names."""
     if hasattr(net, "reset_output"):
         net.reset_output(n_outputs)
@@ -339,12 +339,12 @@ def renew_output(net, n_outputs) -> tuple[str, ...]:
     return ("output",)
 
 
-def optimiser_arrays(state) -> dict:
+def _optimiser_arrays(state) -> dict:
     """An optimiser's state as arrays, to go on from."""
     return {k: v.cpu().numpy().copy() for k, v in state.optimiser.items()}
 
 
-def joined_result(results: list[Result]) -> Result:
+def _joined_result(results: list[Result]) -> Result:
     """The runs of several nets as one: histories end to end, with a column `member`."""
     last = results[-1]
     history = last.history

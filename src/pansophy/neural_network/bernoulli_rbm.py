@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from ..base import Estimator, PrefixedOutput, Transformer
-from ..core.drivers.iterate import iterate
+from ..core.drivers.iterate import repeat
 from ..core.random import make_rng
 from ..params import Count, Natural, Positive, Verbosity, check_params
 from ..typing import Seed
@@ -51,21 +51,21 @@ class BoltzmannState(NamedTuple):
     objective: float = np.inf  # mean squared error of rows reconstructed by eq. (2)
 
 
-def hidden_probabilities(v, W, c):
+def _hidden_probabilities(v, W, c):
     """P(h = 1 | v) of eq. (2), (n, k)."""
     z = np.asarray(v @ W.T)
     z += c
     return expit(z, out=z)
 
 
-def visible_probabilities(h, W, b):
+def _visible_probabilities(h, W, b):
     """P(v = 1 | h) of eq. (2), (n, d)."""
     z = h @ W
     z += b
     return expit(z, out=z)
 
 
-def drawn_units(p, rng):
+def _drawn_units(p, rng):
     """Units that are 1 with probability p; the same draws in both precisions."""
     return (rng.random(p.shape) < p).astype(p.dtype)
 
@@ -75,20 +75,20 @@ def free_energy(v, W, b, c):
     return -np.asarray(v @ b).ravel() - np.logaddexp(0, np.asarray(v @ W.T) + c).sum(1)
 
 
-def persistent_step(state: BoltzmannState, v, rate, rng) -> BoltzmannState:
+def _persistent_step(state: BoltzmannState, v, rate, rng) -> BoltzmannState:
     """One step along eq. (3) for a batch v; changes the arrays of the state."""
     W, b, c, chains, _ = state
-    h = hidden_probabilities(v, W, c)
-    fantasy = drawn_units(visible_probabilities(chains, W, b), rng)
-    hidden = hidden_probabilities(fantasy, W, c)
+    h = _hidden_probabilities(v, W, c)
+    fantasy = _drawn_units(_visible_probabilities(chains, W, b), rng)
+    hidden = _hidden_probabilities(fantasy, W, c)
     rate = rate / v.shape[0]
     W += rate * (np.asarray(v.T @ h).T - hidden.T @ fantasy)
     c += rate * (h.sum(axis=0) - hidden.sum(axis=0))
     b += rate * (np.asarray(v.sum(axis=0)).ravel() - fantasy.sum(axis=0))
-    return BoltzmannState(W, b, c, drawn_units(hidden, rng))
+    return BoltzmannState(W, b, c, _drawn_units(hidden, rng))
 
 
-def drawn_unit_of_rows(v) -> np.ndarray:
+def _drawn_unit_of_rows(v) -> np.ndarray:
     """One unit of each row, (n,), as good as random and a function of the row alone."""
     d = v.shape[1]
     key = np.random.default_rng(0).random(d)
@@ -98,10 +98,10 @@ def drawn_unit_of_rows(v) -> np.ndarray:
 
 def reconstruction_error(v, state: BoltzmannState) -> float:
     """Mean squared distance of rows from what their hidden units say of them."""
-    h = hidden_probabilities(v, state.W, state.c)
-    again = visible_probabilities(h, state.W, state.b)
+    h = _hidden_probabilities(v, state.W, state.c)
+    reconstruction = _visible_probabilities(h, state.W, state.b)
     dense = v.toarray() if sparse.issparse(v) else v
-    return float(np.square(dense - again).mean())
+    return float(np.square(dense - reconstruction).mean())
 
 
 @dataclass(eq=False, repr=False)
@@ -166,14 +166,11 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
             W, b, c, chains, _ = state
             state = BoltzmannState(W.copy(), b.copy(), c.copy(), chains)
             for batch in batches:
-                state = persistent_step(state, X[batch], self.learning_rate, rng)
+                state = _persistent_step(state, X[batch], self.learning_rate, rng)
             return state._replace(objective=reconstruction_error(shown, state))
 
         def run(task):
-            # never less than no change: all epochs are run
-            result = iterate(epoch, state, max_iter=self.n_iter, tol=-1.0, task=task)
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return repeat(epoch, state, self.n_iter, task=task)
 
         self._store(self._run_driver(run, total=self.n_iter, X=X).state)
         self._rng = rng
@@ -188,7 +185,7 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         else:
             X = self._check_new_data(X, accept_sparse="csr")
         rng = self._own_rng()
-        state = persistent_step(self._state(), X, self.learning_rate, rng)
+        state = _persistent_step(self._state(), X, self.learning_rate, rng)
         self._store(state)
         return self
 
@@ -220,7 +217,7 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
     def transform(self, X):
         """P(h = 1 | v) of each row: (n, n_components)."""
         X = self._check_new_data(X, accept_sparse="csr")
-        return hidden_probabilities(X, self.components_, self.intercept_hidden_)
+        return _hidden_probabilities(X, self.components_, self.intercept_hidden_)
 
     def gibbs(self, v, random_state=None):
         """Visible units after one Gibbs step from v: (n, d) of bool.
@@ -235,8 +232,8 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         v = self._check_new_data(v)
         rng = self._own_rng() if random_state is None else make_rng(random_state)
         W, b, c = self._state()[:3]
-        h = drawn_units(hidden_probabilities(v, W, c), rng)
-        return drawn_units(visible_probabilities(h, W, b), rng) > 0
+        h = _drawn_units(_hidden_probabilities(v, W, c), rng)
+        return _drawn_units(_visible_probabilities(h, W, b), rng) > 0
 
     def free_energy(self, X):
         """F(v) of each row, (n,): -log p(v) up to a constant."""
@@ -253,7 +250,7 @@ class BernoulliRBM(PrefixedOutput, Transformer, Estimator):
         dense = v.toarray() if sparse.issparse(v) else v
         turned = dense.copy()
         rows = np.arange(len(dense))
-        units = drawn_unit_of_rows(dense)
+        units = _drawn_unit_of_rows(dense)
         turned[rows, units] = 1 - turned[rows, units]
         gap = free_energy(turned, *self._state()[:3]) - free_energy(
             dense, *self._state()[:3]

@@ -50,32 +50,32 @@ LOADED_BYTES = 1 << 28  # of images from files that are read into memory at once
 SCALING_BLOCK = 256  # images that are looked at together to learn scales
 
 
-def is_augmentation(value):
+def _is_augmentation(value):
     return isinstance(value, dict) and set(value) <= set(STRENGTHS)
 
 
 Strengths = Annotated[
-    dict, ParameterRule(f"a dict of {', '.join(STRENGTHS)}", is_augmentation)
+    dict, ParameterRule(f"a dict of {', '.join(STRENGTHS)}", _is_augmentation)
 ]
 Normalisation = Literal["batch", "group", "layer"] | None
 
 
-def whole_shape(shape) -> tuple[int, int, int]:
+def _whole_shape(shape) -> tuple[int, int, int]:
     """(h, w) or (h, w, channels) as height, width and channels."""
     h, w, channels = (*(int(n) for n in shape), 1)[:3]
     return h, w, channels
 
 
-def images_of_files(model, X, *, reset):
+def _images_of_files(model, X, *, reset):
     """Images of a folder or a list of paths (n, channels, h, w), read now or later."""
     paths, _ = image_paths(X)
-    given = model.image_shape if reset else model.image_shape_
-    shape = file_shape(paths[0]) if given is None else whole_shape(given)
-    files = ImageFiles(paths, shape, resize=given is not None)
+    image_shape = model.image_shape if reset else model.image_shape_
+    shape = file_shape(paths[0]) if image_shape is None else _whole_shape(image_shape)
+    files = ImageFiles(paths, shape, resize=image_shape is not None)
     return np.asarray(files) if math.prod(files.shape) <= LOADED_BYTES else files
 
 
-def folder_classes(X, y):
+def _folder_classes(X, y):
     """y, or where it is None the names of the subfolders of a folder."""
     if y is not None or not is_image_folder(X):
         return y
@@ -85,15 +85,15 @@ def folder_classes(X, y):
     return np.array(classes)
 
 
-def flat_images(model, X, *, reset):
+def _flat_images(model, X, *, reset):
     """Rows of pixels, and the shape (h, w, channels) if X has one."""
-    given = model.image_shape if reset else model.image_shape_
-    X = stacked_images(host_array(model, X))
+    image_shape = model.image_shape if reset else model.image_shape_
+    X = _stacked_images(host_array(model, X))
     shape = X.shape if hasattr(X, "shape") else array_of_rows(X).shape
     if len(shape) not in (3, 4):
         return X, None
     explanation = (*shape[1:], 1)[:3]
-    wanted = None if given is None else whole_shape(given)
+    wanted = None if image_shape is None else _whole_shape(image_shape)
     if wanted is not None and explanation != wanted:
         hint = ""
         if len(shape) == 4 and (*shape[2:], shape[1]) == wanted:
@@ -102,14 +102,14 @@ def flat_images(model, X, *, reset):
             hint = " A single image is X[None]."
         raise ValueError(
             f"images have the shape {shape[1:]}, but {type(model).__name__} is "
-            f"expecting {tuple(given)}.{hint}"
+            f"expecting {tuple(image_shape)}.{hint}"
         )
     if reset:
         refuse_channels_first(shape[1:])
     return np.asarray(X).reshape(len(X), -1), explanation
 
 
-def stacked_images(X):
+def _stacked_images(X):
     """Lists and object arrays of images as one array; unequal ones are refused."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
@@ -124,11 +124,11 @@ def stacked_images(X):
     return np.stack(X) if shapes else X
 
 
-def check_training_images(model, X, y, sample_weight):
+def _check_training_images(model, X, y, sample_weight):
     """Training images as (n, channels, h, w), y and weights; sets `image_shape_`."""
     check_params(model)
     if is_image_folder(X):
-        images = images_of_files(model, X, reset=True)
+        images = _images_of_files(model, X, reset=True)
         if y is not None and len(y) != len(images):
             raise ValueError(f"X has {len(images)} images, but y has {len(y)} entries.")
         # rows of one column stand in for the images: y and weights checked as usual
@@ -140,20 +140,20 @@ def check_training_images(model, X, y, sample_weight):
         model.image_shape_ = (h, wide, channels)
         model.n_features_in_ = h * wide * channels
     else:
-        flat, shape = flat_images(model, X, reset=True)
+        flat, shape = _flat_images(model, X, reset=True)
         flat, y, w = model._check_training_data(
             flat, y, y_kind=model._y_kind, sample_weight=sample_weight,
-            **pixel_types(flat),
+            **_pixel_types(flat),
         )  # fmt: skip
         model.image_shape_ = shape or flat_image_shape(flat.shape[1], model.image_shape)
-        refuse_large_pixels(model, flat)
-        images = as_channels(flat, model.image_shape_)
+        _refuse_large_pixels(model, flat)
+        images = _as_channels(flat, model.image_shape_)
     if w is not None:
         w = check_sample_weight(w, len(images))
     return (images,), y, w
 
 
-def refuse_large_pixels(model, flat):
+def _refuse_large_pixels(model, flat):
     """Raise if squares of pixels would overflow."""
     largest = max(abs(float(flat.max())), abs(float(flat.min())))
     if largest > LARGEST_PIXEL:
@@ -163,27 +163,27 @@ def refuse_large_pixels(model, flat):
         )
 
 
-def check_new_images(model, X):
+def _check_new_images(model, X):
     """Images to predict as (n, channels, h, w)."""
     check_is_fitted(model, "image_shape_")
     if is_image_folder(X):
-        return (images_of_files(model, X, reset=False),)
-    flat, _ = flat_images(model, X, reset=False)
-    flat = model._check_new_data(flat, **pixel_types(flat))
-    return (as_channels(flat, model.image_shape_),)
+        return (_images_of_files(model, X, reset=False),)
+    flat, _ = _flat_images(model, X, reset=False)
+    flat = model._check_new_data(flat, **_pixel_types(flat))
+    return (_as_channels(flat, model.image_shape_),)
 
 
-def pixel_types(X):
+def _pixel_types(X):
     """Bytes stay bytes; all else becomes float."""
     return {"dtype": np.uint8} if getattr(X, "dtype", None) == np.uint8 else {}
 
 
-def as_channels(flat, shape):
+def _as_channels(flat, shape):
     """Flat images as (n, channels, h, w)."""
     return np.ascontiguousarray(np.moveaxis(flat.reshape(-1, *shape), 3, 1))
 
 
-def learn_pixel_scaling(model, inputs, w):
+def _learn_pixel_scaling(model, inputs, w):
     """Mean and standard deviation of each channel over the training images."""
     (X,) = inputs
     mean, square = np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -202,7 +202,7 @@ def learn_pixel_scaling(model, inputs, w):
     return inputs
 
 
-def build_conv_net(model, n_outputs, head):
+def _build_conv_net(model, n_outputs, head):
     """The net of an estimator's parameters."""
     h, w, channels = model.image_shape_
     filters = np.atleast_1d(model.n_filters).tolist()
@@ -290,25 +290,25 @@ default="relu"
         validation : (X, y) or (X, y, sample_weight) or None
             Rows of your own to stop by; turns early stopping on.
         """
-        return self._fit(X, folder_classes(X, y), sample_weight, validation)
+        return self._fit(X, _folder_classes(X, y), sample_weight, validation)
 
     def _given_rows(self, validation, what="validation"):
         if isinstance(validation, (tuple, list)) and len(validation) in (2, 3):
             X, y, *w = validation
-            validation = (X, folder_classes(X, y), *w)
+            validation = (X, _folder_classes(X, y), *w)
         return super()._given_rows(validation, what)
 
     def _check_inputs(self, X, y, sample_weight):
-        return check_training_images(self, X, y, sample_weight)
+        return _check_training_images(self, X, y, sample_weight)
 
     def _check_new_inputs(self, X):
-        return check_new_images(self, X)
+        return _check_new_images(self, X)
 
     def _learn_inputs(self, inputs, w):
-        return learn_pixel_scaling(self, inputs, w)
+        return _learn_pixel_scaling(self, inputs, w)
 
     def _build_net(self, n_outputs, head):
-        return build_conv_net(self, n_outputs, head)
+        return _build_conv_net(self, n_outputs, head)
 
 
 @dataclass(eq=False, repr=False)
@@ -342,11 +342,11 @@ class ConvClassifier(AbstractConv, AbstractNetClassifier):
         The first call learns the scales of the channels from its images, and needs
         `classes` if they do not all occur in y.
         """
-        return super().partial_fit(X, folder_classes(X, y), sample_weight, classes)
+        return super().partial_fit(X, _folder_classes(X, y), sample_weight, classes)
 
     def score(self, X, y=None, sample_weight=None):
         """Share of images that are classified as y says, or as their folder says."""
-        return super().score(X, folder_classes(X, y), sample_weight)
+        return super().score(X, _folder_classes(X, y), sample_weight)
 
 
 @dataclass(eq=False, repr=False)

@@ -103,13 +103,13 @@ class ImageFiles:
 
 def file_shape(path) -> tuple[int, int, int]:
     """Height, width and channels of the image in a file: 1 if it is grey, else 3."""
-    with open_image(path) as file:
+    with _open_image(path) as file:
         grey = file.mode in ("1", "L", "I", "I;16", "F")
         return file.height, file.width, 1 if grey else 3
 
 
 @contextmanager
-def open_image(path):
+def _open_image(path):
     """A file opened by Pillow; one that is no image is named in the error."""
     try:
         from PIL import Image, UnidentifiedImageError
@@ -155,7 +155,7 @@ def read_images(paths, image_shape=None, *, resize=None) -> np.ndarray:
     h, w, channels = (*image_shape, 1)[:3]
     images = np.empty((len(paths), h, w, channels), np.uint8)
     for i, path in enumerate(paths):
-        with open_image(path) as file:
+        with _open_image(path) as file:
             image = file.convert("L" if channels == 1 else "RGB")
         if image.size != (w, h):
             if not resize:

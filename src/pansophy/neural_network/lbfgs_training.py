@@ -31,10 +31,10 @@ class FullBatchObjective:
 
     def set_parameters(self, x):
         """Make x the net's parameters."""
-        at = 0
+        offset = 0
         for p in self.flat_parameters:
-            p.w.copy_(torch.as_tensor(x[at : at + len(p.w)]))
-            at += len(p.w)
+            p.w.copy_(torch.as_tensor(x[offset : offset + len(p.w)]))
+            offset += len(p.w)
         return self.net
 
     def flat(self, name) -> np.ndarray:
@@ -61,12 +61,12 @@ def train_lbfgs(
 ) -> Result:  # fmt: skip
     """Train a net by L-BFGS until no entry of the gradient exceeds `tol`."""
     objective = FullBatchObjective(net, data, resolve_device(device))
-    at = lambda s, n=0: TrainingState(
+    training_state = lambda s, n=0: TrainingState(
         objective.set_parameters(s.position), s.objective, n, n, 0, {}
     )
     if task.snapshot is not None:
         outer = task.snapshot
-        task = task._replace(snapshot=lambda s: outer(at(s)))
+        task = task._replace(snapshot=lambda s: outer(training_state(s)))
     result = lbfgs(
         objective,
         objective.flat("w"),
@@ -75,6 +75,6 @@ def train_lbfgs(
         tol=tol,
         task=task,
     )
-    state = at(result.state, result.n_iter)
+    state = training_state(result.state, result.n_iter)
     net.eval()
     return result._replace(state=state, history={"loss": result.history["objective"]})

@@ -77,7 +77,7 @@ class TrainingData(NamedTuple):
         return nn.SparseRows(*parts) if sp.issparse(self.X) else tuple(parts)
 
 
-def forward_scores(X, coefs, intercepts, activation):
+def _forward_scores(X, coefs, intercepts, activation):
     """Raw scores F of rows of any array library (eq. 1 of `nn.nets.mlp`)."""
     xp = arrays.namespace(X)
     like = X if not sp.issparse(X) else np.empty(0, X.dtype)
@@ -151,7 +151,7 @@ class AbstractMLP(Estimator):
         sizes = self._layer_sizes(int(data.X.shape[1]))
         self.n_layers_ = len(sizes)
         coefs, intercepts = nn.glorot_uniform(sizes, rng, self.activation)
-        dtype = float_dtype(data.X)
+        dtype = _float_dtype(data.X)
         self.coefs_ = [W.astype(dtype) for W in coefs]
         self.intercepts_ = [b.astype(dtype) for b in intercepts]
         self.t_ = 0
@@ -168,11 +168,11 @@ class AbstractMLP(Estimator):
 
     def _check_same_net(self, Y):
         """Raise if parameters ask for another net than the one to go on with."""
-        made = [W.shape[0] for W in self.coefs_] + [self.coefs_[-1].shape[1]]
-        if self._layer_sizes(made[0]) != made:
+        fitted_sizes = [W.shape[0] for W in self.coefs_] + [self.coefs_[-1].shape[1]]
+        if self._layer_sizes(fitted_sizes[0]) != fitted_sizes:
             raise ValueError(
                 f"hidden_layer_sizes is {self.hidden_layer_sizes}, but the fitted "
-                f"layers have {made[1:-1]} units: keep it, or fit with "
+                f"layers have {fitted_sizes[1:-1]} units: keep it, or fit with "
                 "warm_start=False."
             )
         ends = self._outputs(Y)
@@ -209,10 +209,10 @@ class AbstractMLP(Estimator):
         )
 
     def _net(self, dtype):
-        own = lambda parts: [np.asarray(a, dtype=dtype) for a in parts]
+        as_arrays = lambda parts: [np.asarray(a, dtype=dtype) for a in parts]
         return nn.MLP(
-            own(self.coefs_),
-            own(self.intercepts_),
+            as_arrays(self.coefs_),
+            as_arrays(self.intercepts_),
             activation=self.activation,
             head=self.out_activation_,
             alpha=self.alpha,
@@ -279,7 +279,7 @@ class AbstractMLP(Estimator):
         )
         if self.checkpoint is not None:
             options["tag"] = run_tag(self, data.X.shape, data)
-        net = self._net(float_dtype(data.X))
+        net = self._net(_float_dtype(data.X))
         return self._run_driver(
             lambda task: self._refuse_divergence(
                 nn.train(net, data.rows(), task=task, **options)
@@ -291,12 +291,12 @@ class AbstractMLP(Estimator):
         )
 
     def _run_lbfgs(self, data, validation):
-        for name, given in (
+        for name, is_given in (
             ("validation", validation),
             ("checkpoint", self.checkpoint),
             ("dropout", self.dropout),
         ):
-            if given:
+            if is_given:
                 raise ValueError(f'{name} needs solver "adam" or "sgd", not "lbfgs".')
         if self.early_stopping:
             warnings.warn(
@@ -305,7 +305,7 @@ class AbstractMLP(Estimator):
                 UserWarning,
                 stacklevel=4,
             )
-        net = self._net(float_dtype(data.X))
+        net = self._net(_float_dtype(data.X))
         return self._run_driver(
             lambda task: self._refuse_divergence(
                 train_lbfgs(
@@ -412,7 +412,7 @@ class AbstractMLP(Estimator):
         """Raw scores of checked rows, by blocks."""
         X = self._check_new_data(X, accept_sparse="csr")
         parts = self.coefs_, self.intercepts_, self.activation
-        return Rows(X, block=4096).map(lambda block: forward_scores(block, *parts))
+        return Rows(X, block=4096).map(lambda block: _forward_scores(block, *parts))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -420,7 +420,7 @@ class AbstractMLP(Estimator):
         return tags
 
 
-def float_dtype(X):
+def _float_dtype(X):
     """float32 or float64, after X."""
     return np.float32 if str(X.dtype).endswith("float32") else np.float64
 
@@ -575,7 +575,7 @@ class MLPClassifier(Classifier, AbstractMLP):
                 f"{np.unique(y)}"
             )
         if multilabel:
-            return y.astype(float_dtype(X))
+            return y.astype(_float_dtype(X))
         return self._numbers(y.reshape(-1), X)
 
     def _numbers(self, y, X):
@@ -588,7 +588,7 @@ class MLPClassifier(Classifier, AbstractMLP):
                 f"{self.classes_!r}."
             )
         if len(self.classes_) == 2:
-            return z.astype(float_dtype(X))[:, None]
+            return z.astype(_float_dtype(X))[:, None]
         return z
 
     def _outputs(self, Y):
@@ -771,7 +771,7 @@ class MLPRegressor(Regressor, AbstractMLP):
 
     def _targets(self, y, X, first, *, warm=False):
         xp = arrays.namespace(y)
-        Y = arrays.asarray(y, X) if arrays.is_foreign(X) else y.astype(float_dtype(X))
+        Y = arrays.asarray(y, X) if arrays.is_foreign(X) else y.astype(_float_dtype(X))
         Y = Y[:, None] if Y.ndim == 1 else Y
         if not first and Y.shape[1] != self.n_outputs_:
             raise ValueError(

@@ -56,7 +56,7 @@ ModuleChoice = Annotated[
 ]
 
 
-def default_module(n_features, n_outputs):
+def _default_module(n_features, n_outputs):
     """One hidden layer, for rows of numbers."""
     return torch.nn.Sequential(
         torch.nn.Linear(n_features, 64),
@@ -65,7 +65,7 @@ def default_module(n_features, n_outputs):
     )
 
 
-def build_module(module, options, n_features, n_outputs):
+def _build_module(module, options, n_features, n_outputs):
     """A module from a class, a function that makes one, or one to be copied.
 
     Parameters of the class that are called after the sizes of input and output
@@ -86,13 +86,13 @@ def build_module(module, options, n_features, n_outputs):
     known = inspect.signature(module).parameters
     sizes = {name: n_features for name in INPUT_NAMES if name in known}
     sizes |= {name: n_outputs for name in OUTPUT_NAMES if name in known}
-    made = module(**{**sizes, **options})
-    if not isinstance(made, torch.nn.Module):
-        raise TypeError(f"module made {made!r}, which is no torch module.")
-    return made
+    instance = module(**{**sizes, **options})
+    if not isinstance(instance, torch.nn.Module):
+        raise TypeError(f"module made {instance!r}, which is no torch module.")
+    return instance
 
 
-def reset_weights(module) -> None:
+def _reset_weights(module) -> None:
     """New random weights for all layers that can draw them."""
     for layer in module.modules():
         if hasattr(layer, "reset_parameters"):
@@ -164,7 +164,7 @@ class AbstractModuleNet(AbstractNet):
         flat, y, w = self._check_training_data(
             flat, y, sample_weight, y_kind=self._y_kind
         )
-        return (shaped_rows(X, flat),), y, w
+        return (_shaped_rows(X, flat),), y, w
 
     def _check_new_inputs(self, X):
         X, flat = flat_rows(host_array(self, X))
@@ -174,7 +174,7 @@ class AbstractModuleNet(AbstractNet):
                 f"rows of X have the shape {X.shape[1:]}, but the module was trained "
                 f"on {self.input_shape_}."
             )
-        return (shaped_rows(X, flat),)
+        return (_shaped_rows(X, flat),)
 
     def _learn_inputs(self, inputs, w):
         self._first_rows = tuple(a[:2] for a in inputs)
@@ -185,11 +185,11 @@ class AbstractModuleNet(AbstractNet):
     def _build_net(self, n_outputs, head):
         n_features = int(np.prod(self.input_shape_))
         options = self.module_options or {}
-        module = default_module if self.module is None else self.module
-        net = build_module(module, options, n_features, n_outputs)
+        module = _default_module if self.module is None else self.module
+        net = _build_module(module, options, n_features, n_outputs)
         output = self._first_output(net)
         if self.n_estimators > 1 and isinstance(self.module, torch.nn.Module):
-            reset_weights(net)  # members start from different weights
+            _reset_weights(net)  # members start from different weights
         self._check_output(output, n_outputs)
         return net
 
@@ -289,7 +289,7 @@ def flat_rows(X):
     return (X if hasattr(X, "shape") else np.asarray(X)), X
 
 
-def shaped_rows(X, checked):
+def _shaped_rows(X, checked):
     """Checked rows in the shape of X; whole numbers stay such, e.g. codes of words."""
     kind = getattr(getattr(X, "dtype", None), "kind", None)
     return np.asarray(X) if kind in ("i", "u", "b") else checked.reshape(X.shape)

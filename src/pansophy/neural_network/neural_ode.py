@@ -56,29 +56,29 @@ ODEMethod = Literal[
 FieldActivation = Literal["tanh", "relu", "logistic", "elu", "leaky"]
 
 
-def check_flow_table(model, X, y, w):
+def _check_flow_table(model, X, y, w):
     """Rows, targets and weights of a table of numbers."""
     X, y, w = model._check_training_data(X, y, w, y_kind=model._y_kind)
     return (X,), y, w
 
 
-def learn_column_scaling(model, inputs, w):
+def _learn_column_scaling(model, inputs, w):
     """Mean and standard deviation of each column over the training rows."""
     (X,) = inputs
     model.center_ = np.average(X, axis=0, weights=w)
     spread = np.sqrt(np.average((X - model.center_) ** 2, axis=0, weights=w))
     flat = spread <= 1e-12 * np.maximum(np.abs(model.center_), 1e-300)
     model.scale_ = np.where(flat, 1.0, spread)
-    return scaled_columns(model, inputs)
+    return _scaled_columns(model, inputs)
 
 
-def scaled_columns(model, inputs):
+def _scaled_columns(model, inputs):
     """Columns as the net takes them."""
     (X,) = inputs
     return (((X - model.center_) / model.scale_).astype(X.dtype),)
 
 
-def build_flow_net(model, n_outputs, head):
+def _build_flow_net(model, n_outputs, head):
     """The net of an estimator's parameters."""
     adaptive = nn.TABLEAUS[model.method].adaptive
     options = {"rtol": model.rtol, "atol": model.rtol}
@@ -139,9 +139,9 @@ class AbstractFlow(AbstractNet):
     learning_rate_init: Positive = 0.01
     n_epochs: Count = 100
 
-    _learn_inputs = learn_column_scaling
-    _encode_inputs = scaled_columns
-    _build_net = build_flow_net
+    _learn_inputs = _learn_column_scaling
+    _encode_inputs = _scaled_columns
+    _build_net = _build_flow_net
 
     def fit(self, X, y, sample_weight=None, validation=None):
         """Train the field and both linear maps.
@@ -157,8 +157,8 @@ class AbstractFlow(AbstractNet):
         return self._fit(X, y, sample_weight, validation)
 
     def _check_inputs(self, X, y, sample_weight):
-        refuse_mc_dropout(self)
-        return check_flow_table(self, X, y, sample_weight)
+        _refuse_mc_dropout(self)
+        return _check_flow_table(self, X, y, sample_weight)
 
     def _check_new_inputs(self, X):
         return (self._check_new_data(X),)
@@ -213,7 +213,7 @@ class NeuralODERegressor(AbstractFlow, AbstractNetRegressor):
     """
 
 
-def refuse_mc_dropout(model):
+def _refuse_mc_dropout(model):
     """Raise if passes with dropout are asked of a net without any."""
     if model.mc_dropout:
         raise ValueError(
@@ -325,11 +325,11 @@ class NeuralODEDynamics(Estimator):
             Rows of each series, if X is one array of several.
         """
         check_params(self)
-        series = read_series(X, lengths)
+        series = _read_series(X, lengths)
         states = np.asarray(series.values, dtype=float).reshape(len(series.values), -1)
         if not np.isfinite(states).all():
             raise ValueError("X of NeuralODEDynamics contains NaN or infinity.")
-        times = check_series_times(times, series)
+        times = _check_series_times(times, series)
         self.n_features_in_ = states.shape[1]
         self.center_ = states.mean(axis=0)
         spread = states.std(axis=0)
@@ -339,7 +339,7 @@ class NeuralODEDynamics(Estimator):
         )
         self.time_scale_ = float(np.median(gaps))
         scaled = (states - self.center_) / self.scale_
-        windows = cut_windows(
+        windows = _cut_windows(
             scaled, times / self.time_scale_, series.offsets, self.window
         )
         rng = make_rng(self.random_state)
@@ -404,7 +404,7 @@ class NeuralODEDynamics(Estimator):
         return self.predict(self.last_state_, times)[1:]
 
 
-def read_series(X, lengths):
+def _read_series(X, lengths):
     """One array, a list of arrays or a Ragged as series of at least two states."""
     if lengths is None and isinstance(X, np.ndarray) and X.dtype != object:
         X = [X.reshape(len(X), -1)]
@@ -414,7 +414,7 @@ def read_series(X, lengths):
     return series
 
 
-def check_series_times(times, series) -> np.ndarray:
+def _check_series_times(times, series) -> np.ndarray:
     """Times of all rows, which rise within each series."""
     n = len(series.values)
     if times is None:
@@ -430,7 +430,7 @@ def check_series_times(times, series) -> np.ndarray:
     return times
 
 
-def cut_windows(states, times, offsets, window) -> tuple[Any, Any]:
+def _cut_windows(states, times, offsets, window) -> tuple[Any, Any]:
     """Overlapping windows (k, m + 1, d) and their time steps (k, m), float32."""
     m = min(window, int(np.diff(offsets).min()) - 1)
     starts = np.concatenate([np.arange(a, b - m) for a, b in pairwise(offsets)])

@@ -90,7 +90,7 @@ FARTHEST = 1e9  # median deviations from the median at which numbers are clipped
 BLOCK_ROWS = 4096  # new rows whose outputs exist at a time
 
 
-def low_median(x) -> float:
+def _low_median(x) -> float:
     """The middle value, or the lower of the two in the middle; of none, 0."""
     return float(np.sort(x)[(len(x) - 1) // 2]) if len(x) else 0.0
 
@@ -98,14 +98,14 @@ def low_median(x) -> float:
 def median_and_deviation(x) -> tuple[float, float]:
     """Median of the known values of a column, and a typical distance from it."""
     known = x[~np.isnan(x)]
-    centre = low_median(known)
+    centre = _low_median(known)
     with np.errstate(over="ignore"):
         distance = np.minimum(np.abs(known - centre), np.finfo(float).max)
-    typical = low_median(distance) or low_median(distance[distance > 0])
+    typical = _low_median(distance) or _low_median(distance[distance > 0])
     return centre, typical or 1.0
 
 
-def has_one_value(x) -> bool:
+def _has_one_value(x) -> bool:
     """Whether a column has the same value in all rows, or none."""
     missing = np.isnan(x)
     return bool(missing.all() or (not missing.any() and (x == x[0]).all()))
@@ -130,7 +130,7 @@ def rows_by_weight(w, most: int) -> np.ndarray | None:
     return np.arange(len(w)) if (w == w[0]).all() and len(w) <= most else None
 
 
-def resolve_torch_device(device: str) -> str | None:
+def _resolve_torch_device(device: str) -> str | None:
     """Device that torch computes on, or None for NumPy.
 
     "auto" looks for a driver before it imports torch, which takes seconds.
@@ -221,18 +221,22 @@ default="from_dtype"
         """
         (numbers, codes), y, w = check_table(self, X, y, sample_weight)
         w = np.ones(len(y)) if w is None else np.asarray(w, float)
-        there = np.flatnonzero(w > 0)
-        self.n_rows_ = len(there)
-        numbers = numbers[there].astype(np.float64)
-        both = np.hstack([numbers, codes[there]])
-        places = np.unique(y[there], return_inverse=True)[1]
-        rows, w = merge_duplicates_by_weight(both, places, w[there])
-        numbers, codes, y = numbers[rows], codes[there[rows]], y[there[rows]]
+        weighted_rows = np.flatnonzero(w > 0)
+        self.n_rows_ = len(weighted_rows)
+        numbers = numbers[weighted_rows].astype(np.float64)
+        columns = np.hstack([numbers, codes[weighted_rows]])
+        places = np.unique(y[weighted_rows], return_inverse=True)[1]
+        rows, w = merge_duplicates_by_weight(columns, places, w[weighted_rows])
+        numbers, codes, y = (
+            numbers[rows],
+            codes[weighted_rows[rows]],
+            y[weighted_rows[rows]],
+        )
         scales = [median_and_deviation(x) for x in numbers.T]
         centre, scale = np.array(scales).reshape(-1, 2).T
         self.table_ = self.table_._replace(centre=centre.copy(), scale=scale.copy())
         prepared = self._prepare((numbers, codes))
-        varying = [j for j, x in enumerate(prepared.T) if not has_one_value(x)]
+        varying = [j for j, x in enumerate(prepared.T) if not _has_one_value(x)]
         self.columns_ = np.array(varying, int)
         is_categorical = self.columns_ >= numbers.shape[1]
         is_categorical = is_categorical if varying else np.zeros(1, bool)
@@ -278,7 +282,7 @@ default="from_dtype"
             len(groups),
             most_columns,
         )
-        device = resolve_torch_device(self.device)
+        device = _resolve_torch_device(self.device)
 
         def read(i):
             drawn = rows
@@ -328,7 +332,7 @@ default="from_dtype"
         """For each block of new rows the outputs (rows, n_outputs) of the members."""
         inputs = check_new_table(self, X)
         network = self._network()
-        device = resolve_torch_device(self.device)
+        device = _resolve_torch_device(self.device)
         for start in range(0, len(inputs[0]), BLOCK_ROWS):
             block = tuple(part[start : start + BLOCK_ROWS] for part in inputs)
             rows = self._varying(self._prepare(block))

@@ -77,14 +77,14 @@ RECURRENT = ("rnn", "gru", "lstm")  # whose last output has seen all steps in or
 # -- input -------------------------------------------------------------------------
 
 
-def has_sequence_form(X) -> bool:
+def _has_sequence_form(X) -> bool:
     """Whether X is a collection of sequences, and not a table of series."""
     if isinstance(X, Ragged) or is_grouped_frame(X) or is_list_of_arrays(X):
         return True
     return getattr(X, "ndim", 0) == 3
 
 
-def listed_arrays(X):
+def _listed_arrays(X):
     """Lists of lists as arrays, if their lengths differ or they are three deep."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
@@ -98,19 +98,19 @@ def listed_arrays(X):
     return X
 
 
-def holds_tokens(model) -> bool:
+def _holds_tokens(model) -> bool:
     """Whether a fitted model has a vocabulary."""
     return getattr(model, "vocabulary_", None) is not None
 
 
-def first_step(X):
+def _first_step(X):
     """The first step of the first sequence, however deep; None if there is none."""
     while isinstance(X, (list, tuple, np.ndarray)) and getattr(X, "ndim", 1) and len(X):
         X = X[0]
     return None if isinstance(X, (list, tuple, np.ndarray)) else X
 
 
-def takes_tokens(model, X) -> bool:
+def _takes_tokens(model, X) -> bool:
     """Whether the steps of training sequences are tokens, by the parameter `tokens`."""
     if model.tokens != "auto":
         return bool(model.tokens)
@@ -122,14 +122,14 @@ def takes_tokens(model, X) -> bool:
     if getattr(X, "ndim", 1) == 0:
         name = type(model).__name__
         raise ValueError(f"X of {name} must hold sequences, got {X}.")
-    return isinstance(first_step(X), (str, bytes))
+    return isinstance(_first_step(X), (str, bytes))
 
 
-def read_tokens(model, X) -> Ragged:
+def _read_tokens(model, X) -> Ragged:
     """Sequences of tokens as a `Ragged` of texts or whole numbers, (steps,)."""
     name = type(model).__name__
-    X = X if isinstance(X, Ragged) or is_grouped_frame(X) else listed_arrays(X)
-    if not has_sequence_form(X):
+    X = X if isinstance(X, Ragged) or is_grouped_frame(X) else _listed_arrays(X)
+    if not _has_sequence_form(X):
         rows = X if isinstance(X, (list, tuple)) else list(arrays.to_numpy(X))
         X = [np.asarray(x.split() if isinstance(x, str) else x) for x in rows]
     X = as_ragged(X)
@@ -152,15 +152,15 @@ def read_tokens(model, X) -> Ragged:
     return X.with_values(values)
 
 
-def refuse_ambiguous_numbers(model, X) -> None:
+def _refuse_ambiguous_numbers(model, X) -> None:
     """Refuse sequences that may hold tokens or magnitudes, unless the model was told.
 
     These are whole numbers of one column with more than two values (of two values both
     readings are the same).
     """
     values = X.values
-    one = values.ndim == 1 or values.shape[1] == 1
-    if model.tokens != "auto" or values.dtype.kind not in "iu" or not one:
+    is_one_column = values.ndim == 1 or values.shape[1] == 1
+    if model.tokens != "auto" or values.dtype.kind not in "iu" or not is_one_column:
         return
     if len(np.unique(values)) > 2:
         raise ValueError(
@@ -169,7 +169,7 @@ def refuse_ambiguous_numbers(model, X) -> None:
         )
 
 
-def read_sequences(model, X) -> Ragged:
+def _read_sequences(model, X) -> Ragged:
     """Sequences as a `Ragged` of floats (steps, d), all of them finite."""
     X = as_ragged(X)
     if len(X) == 0:
@@ -192,20 +192,20 @@ def read_sequences(model, X) -> Ragged:
     return X.with_values(np.ascontiguousarray(values))
 
 
-def check_sequences(model, X, y, sample_weight):
+def _check_sequences(model, X, y, sample_weight):
     """Training sequences, y and weights; sets `n_features_in_` and `series_length_`."""
     check_params(model)
     X = host_array(model, rows_in_memory(X))
     model.vocabulary_ = None
-    if not takes_tokens(model, X):
-        X = listed_arrays(X)
-        if not has_sequence_form(X):
+    if not _takes_tokens(model, X):
+        X = _listed_arrays(X)
+        if not _has_sequence_form(X):
             checked = model._check_training_data(
                 X, y, sample_weight, y_kind=model._y_kind
             )
             model.series_length_ = checked[0].shape[1]
             return as_ragged(np.asarray(checked[0])), *checked[1:]
-    X = training_sequences(model, X)
+    X = _training_sequences(model, X)
     # rows of one column stand in for the sequences: y and weights are checked as usual
     rows = np.zeros((len(X), 1))
     checked = model._check_training_data(rows, y, sample_weight, y_kind=model._y_kind)
@@ -214,27 +214,27 @@ def check_sequences(model, X, y, sample_weight):
     return X, *checked[1:]
 
 
-def training_sequences(model, X) -> Ragged:
+def _training_sequences(model, X) -> Ragged:
     """Training sequences in a form of their own; sets `vocabulary_` if of tokens."""
-    if takes_tokens(model, X):
-        X = read_tokens(model, X)
+    if _takes_tokens(model, X):
+        X = _read_tokens(model, X)
         model.vocabulary_ = np.unique(X.values)
         return X
     X = as_ragged(X)
-    refuse_ambiguous_numbers(model, X)
-    return read_sequences(model, X)
+    _refuse_ambiguous_numbers(model, X)
+    return _read_sequences(model, X)
 
 
-def check_new_sequences(model, X) -> Ragged:
+def _check_new_sequences(model, X) -> Ragged:
     """Sequences to predict, if they fit the model."""
     check_is_fitted(model, "series_length_")
     X = host_array(model, rows_in_memory(X))
-    if holds_tokens(model):
-        return read_tokens(model, X)
-    X = listed_arrays(X)
-    if not has_sequence_form(X) and model.series_length_ is not None:
+    if _holds_tokens(model):
+        return _read_tokens(model, X)
+    X = _listed_arrays(X)
+    if not _has_sequence_form(X) and model.series_length_ is not None:
         return as_ragged(np.asarray(model._check_new_data(X)))
-    X = read_sequences(model, X)
+    X = _read_sequences(model, X)
     expected = 1 if model.series_length_ is not None else model.n_features_in_
     if X.n_columns != expected:
         raise ValueError(
@@ -250,9 +250,9 @@ def learn_scaling(model, X: Ragged, w):
     Of tokens, the vocabulary and their codes.
     """
     model._typical_length = float(X.lengths.mean())
-    if holds_tokens(model):
+    if _holds_tokens(model):
         model.vocabulary_ = np.unique(X.values)
-        return scaled_sequences(model, X)
+        return _scaled_sequences(model, X)
     weights = None if w is None else np.repeat(w, X.lengths)
     values = X.values.reshape(len(X.values), -1).astype(float)
     model.mean_ = np.average(values, axis=0, weights=weights)
@@ -260,21 +260,21 @@ def learn_scaling(model, X: Ragged, w):
     spread = np.sqrt(variance)
     constant = spread <= 1e-12 * np.abs(model.mean_)
     model.scale_ = np.where(constant, 1.0, spread)
-    return scaled_sequences(model, X)
+    return _scaled_sequences(model, X)
 
 
-def scaled_sequences(model, X: Ragged) -> Ragged:
+def _scaled_sequences(model, X: Ragged) -> Ragged:
     """Sequences centred and scaled by the training steps, in the precision of X.
 
     Tokens become codes from 1; 0 is one that training has not seen.
     """
-    if holds_tokens(model):
-        return X.with_values(token_codes(model, X.values))
+    if _holds_tokens(model):
+        return X.with_values(_token_codes(model, X.values))
     values = X.values.reshape(len(X.values), -1)
     return X.with_values(((values - model.mean_) / model.scale_).astype(values.dtype))
 
 
-def token_codes(model, tokens) -> np.ndarray:
+def _token_codes(model, tokens) -> np.ndarray:
     """Place of each token in the vocabulary, counted from 1; 0 if it is not there."""
     known = model.vocabulary_
     if (tokens.dtype.kind in "US") != (known.dtype.kind in "US"):
@@ -286,16 +286,16 @@ def token_codes(model, tokens) -> np.ndarray:
     return np.where(known[places] == tokens, places + 1, 0)[:, None]
 
 
-def chosen_pool(model) -> str:
+def _chosen_pool(model) -> str:
     """The parameter `pool`, "auto" resolved."""
     if model.pool != "auto":
         return model.pool
     return "last" if model.architecture in RECURRENT else "mean"
 
 
-def build_sequence_net(model, n_outputs, head, pool):
+def _build_sequence_net(model, n_outputs, head, pool):
     """The net of an estimator's parameters."""
-    words = holds_tokens(model)
+    words = _holds_tokens(model)
     d = model.hidden_size if words else len(model.mean_)
     size = LayerSize(
         d,
@@ -319,7 +319,7 @@ def build_sequence_net(model, n_outputs, head, pool):
     )
 
 
-def sequence_blocks(X: Ragged):
+def _sequence_blocks(X: Ragged):
     """Blocks of sequences of about the same length: (numbers, Ragged)."""
     order = np.argsort(X.lengths, kind="stable")
     steps = np.cumsum(X.lengths[order] * X.n_columns)
@@ -328,20 +328,20 @@ def sequence_blocks(X: Ragged):
         yield part, X[part]
 
 
-def padded_tensors(X: Ragged, device, dtype):
+def _padded_tensors(X: Ragged, device, dtype):
     """Padded values and lengths as tensors; codes stay whole numbers."""
     padded = torch.from_numpy(X.padded()[0]).to(device)
     padded = padded.to(dtype) if padded.is_floating_point() else padded
     return padded, torch.from_numpy(X.lengths).to(device)
 
 
-def pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
+def _pooled_outputs(net, X: Ragged, device, dtype) -> np.ndarray:
     """Scores of a net for each sequence, (n, outputs), float64."""
     results = []
     order = []
-    for part, block in sequence_blocks(X):
+    for part, block in _sequence_blocks(X):
         results.append(
-            net(*padded_tensors(block, device, dtype)).double().cpu().numpy()
+            net(*_padded_tensors(block, device, dtype)).double().cpu().numpy()
         )
         order.append(part)
     F = np.concatenate(results)
@@ -423,13 +423,13 @@ default="lstm"
         return self._fit(X, y, sample_weight, validation)
 
     def _check_new_inputs(self, X):
-        return (check_new_sequences(self, X),)
+        return (_check_new_sequences(self, X),)
 
     def _learn_inputs(self, inputs, w):
         return (learn_scaling(self, inputs[0], w),)
 
     def _encode_inputs(self, inputs):
-        return (scaled_sequences(self, inputs[0]),)
+        return (_scaled_sequences(self, inputs[0]),)
 
     def _training_options(self, net, n, valid):
         return {**super()._training_options(net, n, valid), "clip": self.clip}
@@ -450,14 +450,14 @@ class AbstractPooledSequenceNet(AbstractSequenceNet):
     pool: Pool = "auto"
 
     def _check_inputs(self, X, y, sample_weight):
-        X, y, w = check_sequences(self, X, y, sample_weight)
+        X, y, w = _check_sequences(self, X, y, sample_weight)
         return (X,), y, w
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, chosen_pool(self))
+        return _build_sequence_net(self, n_outputs, head, _chosen_pool(self))
 
     def _net_outputs(self, net, inputs, device, dtype):
-        return pooled_outputs(net, inputs[0], device, dtype)
+        return _pooled_outputs(net, inputs[0], device, dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -554,7 +554,7 @@ class AbstractTagger(AbstractNet):
             raise ValueError("validation must be (X, y) or (X, y, sample_weight).")
         X, y, *w = validation
         (X,) = self._check_new_inputs(X)
-        y = self._encode_target(step_labels(y, X))
+        y = self._encode_target(_step_labels(y, X))
         weight = check_sample_weight(w[0], len(X)) if w else None
         return NetRows((X,), y, weight)
 
@@ -599,8 +599,8 @@ class AbstractTagger(AbstractNet):
         """Scores of all steps, end to end, (steps, k)."""
         (X,) = inputs
         parts, order = [], []
-        for part, block in sequence_blocks(X):
-            padded, lengths = padded_tensors(block, device, dtype)
+        for part, block in _sequence_blocks(X):
+            padded, lengths = _padded_tensors(block, device, dtype)
             mask = step_mask(lengths, padded.shape[1])
             parts.append(net(padded, lengths)[mask].double().cpu().numpy())
             order.append(part)
@@ -681,39 +681,39 @@ default="lstm"
 
     def _check_inputs(self, X, y, sample_weight):
         X, w = self._check_steps(X, sample_weight)
-        return (X,), step_labels(y, X), w
+        return (X,), _step_labels(y, X), w
 
     def _check_steps(self, X, sample_weight):
         """Training sequences and their weights."""
-        return check_sequences(self, X, None, sample_weight)
+        return _check_sequences(self, X, None, sample_weight)
 
     def _build_net(self, n_outputs, head):
-        return build_sequence_net(self, n_outputs, head, None)
+        return _build_sequence_net(self, n_outputs, head, None)
 
     def _step_scores(self, X) -> Ragged:
         """Scores of every step, averaged over nets and passes."""
-        X = check_new_sequences(self, X)
+        X = _check_new_sequences(self, X)
         return X.with_values(self._raw_outputs(X).mean(axis=0))
 
     def predict(self, X):
         """The most probable labels of each sequence, in the form of X."""
-        return in_form_of(X, self._best_labels(self._step_scores(X)))
+        return _in_form_of(X, self._best_labels(self._step_scores(X)))
 
     def predict_proba(self, X):
         """Probability of the labels of every step, in the form of X."""
-        return in_form_of(X, self._label_probabilities(self._step_scores(X)))
+        return _in_form_of(X, self._label_probabilities(self._step_scores(X)))
 
     def score(self, X, y, sample_weight=None) -> float:
         """Share of the steps with the right label, weighted by sequence."""
-        F = check_new_sequences(self, X)
-        labels = step_labels(y, F)
+        F = _check_new_sequences(self, X)
+        labels = _step_labels(y, F)
         result = as_ragged(self.predict(F))
         w = check_sample_weight(sample_weight, len(F))
         weights = None if w is None else np.repeat(w, F.lengths)
         return float(np.average(result.values == labels.values, weights=weights))
 
 
-def step_labels(y, X: Ragged) -> Ragged:
+def _step_labels(y, X: Ragged) -> Ragged:
     """Labels of the steps as a `Ragged`, if there is one for each step of X."""
     if y is None:
         raise ValueError("SequenceTagger requires y: a label for each step.")
@@ -739,12 +739,12 @@ def step_labels(y, X: Ragged) -> Ragged:
     return labels
 
 
-def in_form_of(X, answers: Ragged):
+def _in_form_of(X, answers: Ragged):
     """Answers for steps: a list for a list, an array for an array, else a Ragged."""
     if isinstance(X, Ragged) or is_grouped_frame(X):
         return answers
-    X = listed_arrays(X)
-    if is_list_of_arrays(X) or isinstance(first_step(X), str):
+    X = _listed_arrays(X)
+    if is_list_of_arrays(X) or isinstance(_first_step(X), str):
         return answers.to_list()
     n = len(answers)
     return answers.values.reshape(n, -1, *answers.values.shape[1:])

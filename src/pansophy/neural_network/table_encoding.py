@@ -59,12 +59,12 @@ def check_table(model, X, y, sample_weight):
         encoder = InputEncoder(np.zeros(X.shape[1], np.int8))
         inputs = (X, np.zeros((len(X), 0), np.int64))
     else:
-        inputs = numbers_and_codes(encoder, X)
-        both = np.hstack([inputs[0], inputs[1].astype(float)])
-        _, y, w = model._check_training_data(both, y, sample_weight, **checks)
+        inputs = _numbers_and_codes(encoder, X)
+        joined = np.hstack([inputs[0], inputs[1].astype(float)])
+        _, y, w = model._check_training_data(joined, y, sample_weight, **checks)
         validate_data(model, X, skip_check_array=True)  # for the names of columns
-    none = np.zeros(0)
-    model.table_ = TableEncoder(encoder, none, none)
+    no_values = np.zeros(0)
+    model.table_ = TableEncoder(encoder, no_values, no_values)
     return inputs, y, w
 
 
@@ -75,10 +75,10 @@ def check_new_table(model, X):
         X = model._check_new_data(X, ensure_all_finite="allow-nan")
         return X, np.zeros((len(X), 0), np.int64)
     validate_data(model, X, reset=False, skip_check_array=True)
-    return numbers_and_codes(encoder, X)
+    return _numbers_and_codes(encoder, X)
 
 
-def numbers_and_codes(encoder, X):
+def _numbers_and_codes(encoder, X):
     """Columns of numbers (float64) and of codes (int64) of a table with categories."""
     read = column_reader(X)
     n = np.shape(X)[0]

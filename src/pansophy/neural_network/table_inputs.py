@@ -24,12 +24,12 @@ ENOUGH_ROWS = 200  # of which a tenth can tell when to stop
 def learn_table(model, inputs, w):
     """Centre, scale and quantiles of the numbers; the inputs as the net takes them."""
     numbers = inputs[0].astype(np.float64)
-    there = ~np.isnan(numbers)
-    mass = there * (np.ones(len(numbers)) if w is None else np.asarray(w))[:, None]
+    is_known = ~np.isnan(numbers)
+    mass = is_known * (np.ones(len(numbers)) if w is None else np.asarray(w))[:, None]
     total = np.maximum(mass.sum(axis=0), 1e-300)
-    filled = np.where(there, numbers, 0.0)
+    filled = np.where(is_known, numbers, 0.0)
     centre = (mass * filled).sum(axis=0) / total
-    centred = np.where(there, numbers - centre, 0.0)
+    centred = np.where(is_known, numbers - centre, 0.0)
     farthest = np.abs(centred).max(axis=0)  # squares of tiny numbers would vanish
     unit = np.where(farthest > 0, farthest, 1.0)
     spread = unit * np.sqrt((mass * (centred / unit) ** 2).sum(axis=0) / total)

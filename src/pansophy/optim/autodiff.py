@@ -19,7 +19,7 @@ import numpy as np
 from ..core.arrays.arrays import is_torch
 
 
-def torch_or_say():
+def _torch_or_say():
     """The torch module, or an ImportError that says what to do."""
     try:
         import torch
@@ -31,18 +31,18 @@ def torch_or_say():
     return torch
 
 
-def as_tensors(args):
+def _as_tensors(args):
     """The arguments as tensors, and whether any of them already was one."""
-    torch = torch_or_say()
+    torch = _torch_or_say()
     keep_tensors = any(is_torch(a) for a in args)
     as_float = lambda a: torch.as_tensor(np.array(a, dtype=float))
     return [a if is_torch(a) else as_float(a) for a in args], keep_tensors
 
 
-def from_tensor(value, keep_tensors):
+def _from_tensor(value, keep_tensors):
     """A tensor as a NumPy array, unless an argument of the caller was a tensor."""
     if isinstance(value, (tuple, list)):
-        return tuple(from_tensor(v, keep_tensors) for v in value)
+        return tuple(_from_tensor(v, keep_tensors) for v in value)
     return value if keep_tensors else value.detach().cpu().numpy()[()]
 
 
@@ -57,12 +57,12 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
     >>> optim.bfgs(f, np.zeros(2)).state.position.round(6)
     array([1., 1.])
     """
-    several = not isinstance(argnums, int)
-    wanted = tuple(argnums) if several else (argnums,)
+    is_tuple = not isinstance(argnums, int)
+    wanted = tuple(argnums) if is_tuple else (argnums,)
 
     def both(*args):
-        torch = torch_or_say()
-        tensors, keep_tensors = as_tensors(args)
+        torch = _torch_or_say()
+        tensors, keep_tensors = _as_tensors(args)
         for j in wanted:
             tensors[j] = tensors[j].detach().requires_grad_(True)
         with torch.enable_grad():
@@ -77,7 +77,9 @@ def value_and_grad(f: Callable, argnums=0) -> Callable:
                 value.sum(), sources, materialize_grads=True
             )
         number = value.detach() if keep_tensors else float(value.detach())
-        return number, from_tensor(gradients if several else gradients[0], keep_tensors)
+        return number, _from_tensor(
+            gradients if is_tuple else gradients[0], keep_tensors
+        )
 
     return both
 
@@ -94,8 +96,8 @@ def grad(f: Callable, argnums=0) -> Callable:
     >>> [float(g) for g in optim.grad(f, argnums=(0, 1))(1.0, 2.0)]
     [34.0, 816.0]
     """
-    both = value_and_grad(f, argnums)
-    return lambda *args: both(*args)[1]
+    with_value = value_and_grad(f, argnums)
+    return lambda *args: with_value(*args)[1]
 
 
 def vjp(f: Callable, x):
@@ -109,8 +111,8 @@ def vjp(f: Callable, x):
     >>> y, pull(np.ones(3))
     (array([1., 4., 9.]), array([2., 4., 6.]))
     """
-    torch = torch_or_say()
-    (x,), keep_tensors = as_tensors([x])
+    torch = _torch_or_say()
+    (x,), keep_tensors = _as_tensors([x])
     x = x.detach().requires_grad_(True)
     with torch.enable_grad():
         y = f(x)
@@ -120,9 +122,9 @@ def vjp(f: Callable, x):
         (g,) = torch.autograd.grad(
             y, x, u.reshape(y.shape), retain_graph=True, materialize_grads=True
         )
-        return from_tensor(g, keep_tensors)
+        return _from_tensor(g, keep_tensors)
 
-    return from_tensor(y.detach(), keep_tensors), pull
+    return _from_tensor(y.detach(), keep_tensors), pull
 
 
 def jvp(f: Callable, x, v):
@@ -135,8 +137,8 @@ def jvp(f: Callable, x, v):
     >>> optim.jvp(lambda x: x**2, np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     (array([1., 4.]), array([2., 0.]))
     """
-    torch = torch_or_say()
-    (x,), keep_tensors = as_tensors([x])
+    torch = _torch_or_say()
+    (x,), keep_tensors = _as_tensors([x])
     v = v if is_torch(v) else torch.as_tensor(np.array(v), dtype=x.dtype)
-    y, out = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
-    return from_tensor(y, keep_tensors), from_tensor(out, keep_tensors)
+    y, tangent = torch.func.jvp(f, (x,), (v.reshape(x.shape),))
+    return _from_tensor(y, keep_tensors), _from_tensor(tangent, keep_tensors)

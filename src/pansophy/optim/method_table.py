@@ -30,8 +30,8 @@ class MinimizeProblem(NamedTuple):
     @property
     def given(self) -> set[str]:
         """Names of the optional parts that were given."""
-        some = {name for name in GIVEN if getattr(self, name) is not None}
-        return some if self.constraints else some - {"constraints"}
+        names = {name for name in GIVEN if getattr(self, name) is not None}
+        return names if self.constraints else names - {"constraints"}
 
 
 class OptimMethod(NamedTuple):
@@ -43,7 +43,7 @@ class OptimMethod(NamedTuple):
     tensors: bool = False  # whether x may be a tensor
 
 
-def smooth_method(
+def _smooth_method(
     module: str, name: str, *, tensors=False, takes=(), **fixed
 ) -> OptimMethod:
     """Table entry of a solver that is called as solver(f, x, **options)."""
@@ -61,11 +61,11 @@ def load_solver(module, name) -> Callable:
     return getattr(import_module(f".{module}", __package__), name)
 
 
-def run_newton(p, **options):
+def _run_newton(p, **options):
     return load_solver("smooth.newton", "newton")(p.f, p.hessian, p.x, **options)
 
 
-def run_newton_cg(p, **options):
+def _run_newton_cg(p, **options):
     product = p.product or (lambda x: p.hessian(x).__matmul__)
     return load_solver("smooth.newton", "newton_cg")(p.f, product, p.x, **options)
 
@@ -84,26 +84,26 @@ def penalty_or_bounds(p):
     return Penalty("bounds", COUPLED, value, clip, distance, indicator=True)
 
 
-def run_proximal(p, **options):
+def _run_proximal(p, **options):
     return load_solver("nonsmooth.proximal", "proximal_gradient")(
         p.f, penalty_or_bounds(p), p.x, **options
     )
 
 
-def run_projected(p, **options):
+def _run_projected(p, **options):
     return load_solver("nonsmooth.proximal", "projected_gradient")(
         p.f, penalty_or_bounds(p), p.x, **options
     )
 
 
-def run_subgradient(p, *, tol=None, **options):
+def _run_subgradient(p, *, tol=None, **options):
     free = p.bounds is None and p.penalty is None
     constraint = None if free else penalty_or_bounds(p)
     solver = load_solver("smooth.gradient", "subgradient")
     return solver(p.f, p.x, constraint=constraint, **options)
 
 
-def run_constrained(p, **options):
+def _run_constrained(p, **options):
     return load_solver("constraints.constrained", "constrained")(
         p.value,
         p.x,
@@ -114,7 +114,7 @@ def run_constrained(p, **options):
     )
 
 
-def black_box_method(module, name) -> OptimMethod:
+def _black_box_method(module, name) -> OptimMethod:
     """Table entry of a derivative-free search over a box."""
 
     def run(p, **options):
@@ -131,7 +131,7 @@ def black_box_method(module, name) -> OptimMethod:
     return OptimMethod(run, frozenset({"bounds"}), frozenset({"bounds"}))
 
 
-def run_multi_start(p, *, n_starts=10, task=None, **options):
+def _run_multi_start(p, *, n_starts=10, task=None, **options):
     from .black_box.point_search import latin_hypercube
     from .minimize import multi_start
 
@@ -143,35 +143,35 @@ def run_multi_start(p, *, n_starts=10, task=None, **options):
 
 
 METHODS: dict[str, OptimMethod] = {
-    "gradient": smooth_method("smooth.gradient", "gradient_descent", tensors=True),
-    "conjugate": smooth_method(
+    "gradient": _smooth_method("smooth.gradient", "gradient_descent", tensors=True),
+    "conjugate": _smooth_method(
         "smooth.conjugate_gradient", "conjugate_gradient", tensors=True
     ),
-    "bfgs": smooth_method("smooth.bfgs", "bfgs"),
-    "lbfgs": smooth_method("smooth.limited_memory_bfgs", "lbfgs", takes=("bounds",)),
-    "block": smooth_method("nonsmooth.block_coordinate", "block_descent"),
-    "newton": OptimMethod(run_newton, frozenset({"x", "hessian"})),
-    "newton_cg": OptimMethod(run_newton_cg, frozenset({"x", "hessian|product"})),
+    "bfgs": _smooth_method("smooth.bfgs", "bfgs"),
+    "lbfgs": _smooth_method("smooth.limited_memory_bfgs", "lbfgs", takes=("bounds",)),
+    "block": _smooth_method("nonsmooth.block_coordinate", "block_descent"),
+    "newton": OptimMethod(_run_newton, frozenset({"x", "hessian"})),
+    "newton_cg": OptimMethod(_run_newton_cg, frozenset({"x", "hessian|product"})),
     "proximal": OptimMethod(
-        run_proximal, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+        _run_proximal, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
     "projected": OptimMethod(
-        run_projected, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+        _run_projected, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
     "subgradient": OptimMethod(
-        run_subgradient, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
+        _run_subgradient, frozenset({"x"}), frozenset({"bounds", "penalty"}), True
     ),
     "constrained": OptimMethod(
-        run_constrained, frozenset({"x"}), frozenset({"bounds", "constraints"})
+        _run_constrained, frozenset({"x"}), frozenset({"bounds", "constraints"})
     ),
-    "random_search": black_box_method("black_box.point_search", "random_search"),
-    "simulated_annealing": black_box_method(
+    "random_search": _black_box_method("black_box.point_search", "random_search"),
+    "simulated_annealing": _black_box_method(
         "black_box.simulated_annealing", "simulated_annealing"
     ),
-    "particle_swarm": black_box_method("black_box.particle_swarm", "particle_swarm"),
-    "genetic": black_box_method("black_box.genetic", "genetic_algorithm"),
+    "particle_swarm": _black_box_method("black_box.particle_swarm", "particle_swarm"),
+    "genetic": _black_box_method("black_box.genetic", "genetic_algorithm"),
     "multi_start": OptimMethod(
-        run_multi_start, frozenset({"bounds"}), frozenset({"bounds"})
+        _run_multi_start, frozenset({"bounds"}), frozenset({"bounds"})
     ),
 }
 
@@ -200,12 +200,12 @@ def checked_method(name: str, p: MinimizeProblem) -> OptimMethod:
     if name not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {[*METHODS]}, got {name!r}.")
     method = METHODS[name]
-    given = p.given
+    given_parts = p.given
     for need in sorted(method.needs):
-        if not given & set(need.split("|")):
+        if not given_parts & set(need.split("|")):
             word = "a start x" if need == "x" else need.replace("|", " or ")
             raise ValueError(f"method {name!r} needs {word}.")
-    extra = given & {"bounds", "constraints", "penalty"} - method.takes
+    extra = given_parts & {"bounds", "constraints", "penalty"} - method.takes
     if extra:
         able = [n for n, m in METHODS.items() if extra <= m.takes] or ["none"]
         raise ValueError(

@@ -103,8 +103,8 @@ def minimize(
         x = np.array(x, dtype=float)
         shape = x.shape
         if x.ndim != 1:
-            f = flattened_objective(f, shape)
-            gradient = flattened_objective(gradient, shape)
+            f = _flattened_objective(f, shape)
+            gradient = _flattened_objective(gradient, shape)
             x = x.ravel()
     if bounds is not None:
         d = len(x) if x is not None else len(bounds)
@@ -112,9 +112,9 @@ def minimize(
     middle = x if x is not None else np.mean(bounds, axis=1) if bounds else None
     if middle is None:
         raise ValueError("minimize needs a start x, or bounds to search within.")
-    both, value = value_and_gradient(f, middle, gradient)
+    joint, value = value_and_gradient(f, middle, gradient)
     problem = MinimizeProblem(
-        f=both,
+        f=joint,
         value=value,
         x=x,
         hessian=hessian,
@@ -145,16 +145,16 @@ def minimize(
     return run
 
 
-def flattened_objective(f, shape):
+def _flattened_objective(f, shape):
     """f of an array of the given shape, as a function of a vector."""
     if not callable(f):
         return f
 
     def g(u):
-        out = f(u.reshape(shape))
-        if isinstance(out, tuple):
-            return out[0], np.asarray(out[1]).ravel()
-        return np.asarray(out).ravel() if np.ndim(out) else out
+        value = f(u.reshape(shape))
+        if isinstance(value, tuple):
+            return value[0], np.asarray(value[1]).ravel()
+        return np.asarray(value).ravel() if np.ndim(value) else value
 
     return g
 

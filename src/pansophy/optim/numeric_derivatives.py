@@ -33,11 +33,11 @@ def numeric_gradient(f: Callable, x, step: float = STEP):
     g = np.empty_like(x)
     for j in np.ndindex(x.shape):
         h = step * max(abs(x[j]), 1.0)
-        up = x.copy()
-        down = x.copy()
-        up[j] += h
-        down[j] -= h
-        g[j] = (float(f(up)) - float(f(down))) / (up[j] - down[j])
+        x_up = x.copy()
+        x_down = x.copy()
+        x_up[j] += h
+        x_down[j] -= h
+        g[j] = (float(f(x_up)) - float(f(x_down))) / (x_up[j] - x_down[j])
     return g
 
 
@@ -54,12 +54,12 @@ def numeric_jacobian(f: Callable, x, step: float = STEP):
     columns = []
     for j in range(x.size):
         h = step * max(abs(x[j]), 1.0)
-        up = x.copy()
-        down = x.copy()
-        up[j] += h
-        down[j] -= h
-        change = np.atleast_1d(f(up)) - np.atleast_1d(f(down))
-        columns.append(change / (up[j] - down[j]))
+        x_up = x.copy()
+        x_down = x.copy()
+        x_up[j] += h
+        x_down[j] -= h
+        change = np.atleast_1d(f(x_up)) - np.atleast_1d(f(x_down))
+        columns.append(change / (x_up[j] - x_down[j]))
     return np.stack(columns, axis=-1)
 
 
@@ -71,9 +71,9 @@ def numeric_hessian(f: Callable, x, step: float = STEP**0.75):
         h = step * max(abs(x[j]), 1.0)
         unit = np.zeros_like(x)
         unit[j] = h
-        up = numeric_gradient(f, x + unit, h)
-        down = numeric_gradient(f, x - unit, h)
-        rows.append((up - down) / (2 * h))
+        g_up = numeric_gradient(f, x + unit, h)
+        g_down = numeric_gradient(f, x - unit, h)
+        rows.append((g_up - g_down) / (2 * h))
     H = np.array(rows)
     return (H + H.T) / 2
 
@@ -84,9 +84,9 @@ def check_gradient(f: Callable, x) -> float:
     It is |g - numeric g| / (|g| + |numeric g|).
     """
     g = np.asarray(f(np.array(x, dtype=float))[1], dtype=float)
-    other = numeric_gradient(lambda u: f(u)[0], x)
-    total = np.linalg.norm(g) + np.linalg.norm(other)
-    return float(np.linalg.norm(g - other) / total) if total > 0 else 0.0
+    numeric = numeric_gradient(lambda u: f(u)[0], x)
+    total = np.linalg.norm(g) + np.linalg.norm(numeric)
+    return float(np.linalg.norm(g - numeric) / total) if total > 0 else 0.0
 
 
 def taylor_model(

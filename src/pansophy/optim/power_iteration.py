@@ -84,12 +84,12 @@ def power_iteration(A, v=None, *, max_iter=1000, tol=1e-12, random_state=0):
         return PowerState(u, back / np.linalg.norm(back), sigma)
 
     start = PowerState(np.zeros(A.shape[0]), v / np.linalg.norm(v), 0.0)
-    result = iterate(step, start, max_iter=max_iter, tol=tol, change=sigma_change)
+    result = iterate(step, start, max_iter=max_iter, tol=tol, change=_sigma_change)
     u, v, sigma = result.state
     history = -result.history["objective"]
     return PowerIteration(sigma, u, v, result.n_iter, result.converged, history)
 
 
-def sigma_change(old, new) -> float:
+def _sigma_change(old, new) -> float:
     """Relative change of sigma; 0 where A is 0."""
     return abs(new.sigma - old.sigma) / new.sigma if new.sigma > 0 else 0.0

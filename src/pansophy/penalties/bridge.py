@@ -28,7 +28,7 @@ from .base import Penalty, check_nonnegative
 from .separable import elastic_penalty
 
 
-def bridge_prox_root(size, t, q):
+def _bridge_prox_root(size, t, q):
     """The larger u >= 0 with u + t q u^(q-1) = size, where there is one."""
     xp = namespace(size)
     # below the turning point of u + t q u^(q-1) no root of q < 1 counts
@@ -37,8 +37,11 @@ def bridge_prox_root(size, t, q):
     high = xp.where(size > low, size, low)
     for _ in range(60):
         middle = (low + high) / 2
-        over = middle + t * q * middle ** (q - 1) > size
-        low, high = xp.where(over, low, middle), xp.where(over, middle, high)
+        is_too_large = middle + t * q * middle ** (q - 1) > size
+        low, high = (
+            xp.where(is_too_large, low, middle),
+            xp.where(is_too_large, middle, high),
+        )
     return (low + high) / 2
 
 
@@ -77,7 +80,7 @@ def lq(q: float = 1.0, alpha: float = 1.0) -> Penalty:
             return w
         if q == 0:
             return xp.where(size > math.sqrt(2 * t), w, 0 * w)
-        u = bridge_prox_root(size, t, q)
+        u = _bridge_prox_root(size, t, q)
         if q < 1:
             better = t * u**q + (u - size) ** 2 / 2 < size**2 / 2
             u = xp.where(better & (u < size), u, 0 * u)

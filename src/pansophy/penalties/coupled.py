@@ -115,8 +115,8 @@ def ball(radius: float = 1.0, center=0.0) -> Penalty:
             return euclidean_norm(gradient)
         if radius == 0:  # a point, at which every direction is normal
             return 0.0 * euclidean_norm(gradient)
-        along = -xp.sum(gradient * z) / xp.sum(z * z)
-        return euclidean_norm(gradient + xp.clip(along, 0, math.inf) * z)
+        multiple = -xp.sum(gradient * z) / xp.sum(z * z)
+        return euclidean_norm(gradient + xp.clip(multiple, 0, math.inf) * z)
 
     return Penalty("ball", kinds.COUPLED, value, prox, distance, radius, indicator=True)
 
@@ -151,20 +151,20 @@ def half_space(a, b: float = 0.0) -> Penalty:
         return n, float(namespace(w).sum(n * w)) - level
 
     def value(w):
-        _, over = excess(w)
-        return indicator_value(over <= ROUND * (1 + float(euclidean_norm(w))))
+        _, overshoot = excess(w)
+        return indicator_value(overshoot <= ROUND * (1 + float(euclidean_norm(w))))
 
     def prox(w, step):
-        n, over = excess(w)
-        return w - over * n if over > 0 else w
+        n, overshoot = excess(w)
+        return w - overshoot * n if overshoot > 0 else w
 
     def distance(w, gradient):
         # normal cone: 0 inside, the ray t a with t >= 0 on the plane
-        n, over = excess(w)
-        if over < -ROUND * (1 + float(euclidean_norm(w))):
+        n, overshoot = excess(w)
+        if overshoot < -ROUND * (1 + float(euclidean_norm(w))):
             return euclidean_norm(gradient)
-        along = max(-float(namespace(w).sum(gradient * n)), 0.0)
-        return euclidean_norm(gradient + along * n)
+        multiple = max(-float(namespace(w).sum(gradient * n)), 0.0)
+        return euclidean_norm(gradient + multiple * n)
 
     return Penalty("half_space", kinds.COUPLED, value, prox, distance, indicator=True)
 
@@ -182,11 +182,11 @@ def simplex(total: float = 1.0) -> Penalty:
 
     def prox(w, step):
         xp = namespace(w)
-        down = xp.sort(w, descending=True)
+        falling = xp.sort(w, descending=True)
         d = w.shape[0]
         place = xp.arange(1, d + 1, dtype=w.dtype, device=device(w))
-        level = (xp.cumulative_sum(down) - total) / place
-        kept = int(xp.sum(xp.astype(down > level, xp.int64)))
+        level = (xp.cumulative_sum(falling) - total) / place
+        kept = int(xp.sum(xp.astype(falling > level, xp.int64)))
         return xp.clip(w - level[max(kept, 1) - 1], 0, math.inf)
 
     def distance(w, gradient):
@@ -196,17 +196,21 @@ def simplex(total: float = 1.0) -> Penalty:
         the second, for the largest k at which all k of them lie below u.
         """
         xp = namespace(w)
-        own = gradient[w > 0]
-        other = xp.sort(gradient[w <= 0])
-        m = int(own.shape[0])
-        u = xp.sum(own) / m
-        if other.shape[0]:
-            place = xp.arange(1, other.shape[0] + 1, dtype=w.dtype, device=device(w))
-            means = (xp.sum(own) + xp.cumulative_sum(other)) / (m + place)
-            k = int(xp.sum(xp.astype(other < means, xp.int64)))
+        support_gradient = gradient[w > 0]
+        zero_gradient = xp.sort(gradient[w <= 0])
+        m = int(support_gradient.shape[0])
+        u = xp.sum(support_gradient) / m
+        if zero_gradient.shape[0]:
+            place = xp.arange(
+                1, zero_gradient.shape[0] + 1, dtype=w.dtype, device=device(w)
+            )
+            means = (xp.sum(support_gradient) + xp.cumulative_sum(zero_gradient)) / (
+                m + place
+            )
+            k = int(xp.sum(xp.astype(zero_gradient < means, xp.int64)))
             u = means[k - 1] if k else u
-        short = xp.clip(u - other, 0, math.inf)
-        return xp.sqrt(xp.sum((own - u) ** 2) + xp.sum(short**2))
+        short = xp.clip(u - zero_gradient, 0, math.inf)
+        return xp.sqrt(xp.sum((support_gradient - u) ** 2) + xp.sum(short**2))
 
     return Penalty(
         "simplex", kinds.COUPLED, value, prox, distance, total, indicator=True
@@ -223,12 +227,12 @@ def affine(A, b=None) -> Penalty:
     U, sizes, Vt = np.linalg.svd(A, full_matrices=False)
     kept = sizes > sizes.max(initial=0.0) * max(A.shape) * np.finfo(float).eps
     rows = Vt[kept]
-    at = (U[:, kept].T @ b) / sizes[kept]
-    if not np.allclose(A @ (at @ rows), b, rtol=1e-8, atol=1e-10):
+    coordinates = (U[:, kept].T @ b) / sizes[kept]
+    if not np.allclose(A @ (coordinates @ rows), b, rtol=1e-8, atol=1e-10):
         raise ValueError("A w = b of affine must have a solution.")
 
     def parts(w):
-        return asarray(rows, like=w), asarray(at, like=w)
+        return asarray(rows, like=w), asarray(coordinates, like=w)
 
     def value(w):
         V, c = parts(w)

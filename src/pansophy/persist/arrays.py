@@ -24,13 +24,13 @@ def encode_numpy(encoder, value, where):
         parts = [value.data, np.ma.getmaskarray(value), value.fill_value]
         return {"$": "masked", "v": [encoder.encode(p, where) for p in parts]}
     if type(value) in (np.ndarray, np.memmap):
-        return encode_array(encoder, np.asarray(value), where)
+        return _encode_array(encoder, np.asarray(value), where)
     if isinstance(value, np.str_):
         return {"$": "npstr", "v": str(value)}
     if isinstance(value, np.generic):
-        return {**encode_array(encoder, np.asarray(value), where), "scalar": True}
+        return {**_encode_array(encoder, np.asarray(value), where), "scalar": True}
     if isinstance(value, np.dtype):
-        return {"$": "dtype", "v": dtype_to_json(value)}
+        return {"$": "dtype", "v": _dtype_to_json(value)}
     if isinstance(value, np.random.RandomState):
         state = value.get_state(legacy=False)
         return {"$": "RandomState", "v": encoder.encode(state, where)}
@@ -38,7 +38,7 @@ def encode_numpy(encoder, value, where):
         state = value.bit_generator.state
         return {"$": "Generator", "v": encoder.encode(state, where)}
     if type(value).__module__.startswith("scipy.sparse"):
-        return encode_sparse(encoder, value, where)
+        return _encode_sparse(encoder, value, where)
     if type(value).__module__.startswith("scipy.interpolate"):
         if type(value).__name__ != "BSpline":
             return None
@@ -47,10 +47,10 @@ def encode_numpy(encoder, value, where):
     return None
 
 
-def encode_array(encoder, value, where):
+def _encode_array(encoder, value, where):
     kind = value.dtype.kind
     if kind in "UT":
-        return encode_strings(encoder, value)
+        return _encode_strings(encoder, value)
     if value.dtype.hasobject:
         if kind != "O":
             raise PersistError(f"{where} holds objects inside a structured array")
@@ -76,14 +76,14 @@ def encode_bytes(encoder, value, turned):
     plain = value.T if turned else value
     raw = lambda: np.frombuffer(plain.tobytes(), np.uint8)
     node: dict = {"$": "array", "t": encoder.named(value, raw)}
-    node["dtype"] = dtype_to_json(value.dtype)
+    node["dtype"] = _dtype_to_json(value.dtype)
     node["shape"] = list(plain.shape)
     if turned:
         node["turned"] = True
     return node
 
 
-def encode_strings(encoder, value):
+def _encode_strings(encoder, value):
     node: dict = {"$": "strings", "shape": list(value.shape)}
     if value.dtype.kind == "T":
         node["variable"] = True
@@ -102,7 +102,7 @@ def encode_strings(encoder, value):
     return node
 
 
-def encode_sparse(encoder, value, where):
+def _encode_sparse(encoder, value, where):
     kept = value if value.format in SPARSE else value.tocoo()
     parts = [getattr(kept, name) for name in SPARSE[kept.format]]
     return {
@@ -115,14 +115,14 @@ def encode_sparse(encoder, value, where):
     }
 
 
-def dtype_to_json(dtype):
+def _dtype_to_json(dtype):
     """A dtype as JSON."""
     if dtype.kind == "T":
         return "T"
     return np.lib.format.dtype_to_descr(dtype)
 
 
-def make_dtype(descr) -> np.dtype:
+def _make_dtype(descr) -> np.dtype:
     def tupled(d):
         if isinstance(d, str):
             return d
@@ -134,16 +134,16 @@ def make_dtype(descr) -> np.dtype:
     return np.lib.format.descr_to_dtype(tupled(descr))
 
 
-def make_array(decoder, node):
+def _make_array(decoder, node):
     def make():
         data = decoder.tensor(node["t"])
         if "dtype" in node:
-            dtype = make_dtype(node["dtype"])
+            dtype = _make_dtype(node["dtype"])
             if dtype.hasobject:
                 raise PersistError("the file asks for objects made of raw bytes")
             decoder.claim(2 * data.nbytes)
             data = np.frombuffer(data.tobytes(), dtype).copy()
-        data = data.reshape(array_shape(node)) if "shape" in node else data
+        data = data.reshape(_array_shape(node)) if "shape" in node else data
         return data.T if node.get("turned") else data
 
     value = decoder.shared(node, make)
@@ -152,7 +152,7 @@ def make_array(decoder, node):
     return value[()] if node.get("scalar") else value
 
 
-def array_shape(node) -> list[int]:
+def _array_shape(node) -> list[int]:
     """The shape in a node: whole numbers from 0 on."""
     shape = node["shape"]
     if type(shape) is not list or not all(type(s) is int and s >= 0 for s in shape):
@@ -160,12 +160,12 @@ def array_shape(node) -> list[int]:
     return shape
 
 
-def array_of_shape(values, node):
+def _array_of_shape(values, node):
     """A list of values as an array of the shape in the node."""
-    return np.asarray(values).reshape(array_shape(node))
+    return np.asarray(values).reshape(_array_shape(node))
 
 
-def make_strings(decoder, node):
+def _make_strings(decoder, node):
     if "t" in node:
         data, lengths = decoder.tensor(node["t"]), decoder.tensor(node["lengths"])
         ends = np.cumsum(lengths).tolist()
@@ -180,36 +180,38 @@ def make_strings(decoder, node):
         if type(texts) is not list or not all(isinstance(t, str) for t in texts):
             raise PersistError("the file holds strings that are not text")
     if node.get("variable"):
-        return array_of_shape(np.array(texts, dtype=np.dtypes.StringDType()), node)
+        return _array_of_shape(np.array(texts, dtype=np.dtypes.StringDType()), node)
     # the width is that of the longest string, never one that the file asks for
     decoder.claim(4 * len(texts) * max(map(len, texts), default=0))
-    return array_of_shape(np.array(texts, dtype=np.str_), node)
+    return _array_of_shape(np.array(texts, dtype=np.str_), node)
 
 
-def make_objects(decoder, node):
+def _make_objects(decoder, node):
     values = decoder.items(node)
     out = np.empty(len(values), dtype=object)
     for i, v in enumerate(values):
         out[i] = v
-    return array_of_shape(out, node)
+    return _array_of_shape(out, node)
 
 
-def make_masked(decoder, node):
+def _make_masked(decoder, node):
     data, mask, fill = decoder.items(node)
     if np.shape(mask) not in ((), np.shape(data)):
         raise PersistError("the file holds a mask of another shape than its array")
     return np.ma.MaskedArray(data, mask=mask, fill_value=fill)
 
 
-def make_stream(decoder, node):
+def _make_stream(decoder, node):
     state = decoder.decode(node["v"])
     if state.get("bit_generator") not in STREAMS:
         raise PersistError("the file names an unknown random stream")
     check_stream(state)
     if node["$"] == "RandomState":
-        made = np.random.RandomState(getattr(np.random, state["bit_generator"])(0))
-        made.set_state(state)
-        return made
+        random_state = np.random.RandomState(
+            getattr(np.random, state["bit_generator"])(0)
+        )
+        random_state.set_state(state)
+        return random_state
     stream = getattr(np.random, state["bit_generator"])(0)
     stream.state = state
     return np.random.Generator(stream)
@@ -220,9 +222,9 @@ def check_stream(state):
     held = state["state"]
     name = state["bit_generator"]
     if name == "MT19937":
-        sound = np.shape(held["key"]) == (624,) and is_place(held["pos"], 624)
+        sound = np.shape(held["key"]) == (624,) and _is_place(held["pos"], 624)
     elif name == "Philox":
-        sound = np.shape(state["buffer"]) == (4,) and is_place(state["buffer_pos"], 4)
+        sound = np.shape(state["buffer"]) == (4,) and _is_place(state["buffer_pos"], 4)
         sound &= np.shape(held["counter"]) == (4,) and np.shape(held["key"]) == (2,)
     else:
         sound = name != "SFC64" or np.shape(held["state"]) == (4,)
@@ -230,11 +232,11 @@ def check_stream(state):
         raise PersistError("the file holds a random stream that points outside itself")
 
 
-def is_place(value, last) -> bool:
+def _is_place(value, last) -> bool:
     return isinstance(value, (int, np.integer)) and 0 <= value <= last
 
 
-def make_sparse(decoder, node):
+def _make_sparse(decoder, node):
     from scipy import sparse
 
     kind = node["format"]
@@ -242,37 +244,37 @@ def make_sparse(decoder, node):
         raise PersistError(f"the file holds an unknown sparse format {kind!r}")
     suffix = "matrix" if node["matrix"] else "array"
     make = getattr(sparse, f"{kind}_{suffix}")
-    shape = tuple(array_shape(node))
+    shape = tuple(_array_shape(node))
     if kind in ("coo", "dia"):  # no array of the file is as long as the shape
         decoder.claim(8 * (shape[0] if node["becomes"] == "lil" else min(shape)))
-    made = make(tuple(decoder.items(node)), shape=shape)
+    matrix = make(tuple(decoder.items(node)), shape=shape)
     if kind in ("csr", "csc", "bsr"):
-        made.check_format(full_check=True)  # no index may point outside
-    return made if node["becomes"] == kind else made.asformat(node["becomes"])
+        matrix.check_format(full_check=True)  # no index may point outside
+    return matrix if node["becomes"] == kind else matrix.asformat(node["becomes"])
 
 
-def make_spline(decoder, node):
+def _make_spline(decoder, node):
     from scipy.interpolate import BSpline
 
     return BSpline(*decoder.items(node))
 
 
-def make_stored_dtype(decoder, node):
-    made = make_dtype(node["v"])
-    if made.itemsize > MAX_ITEM:
+def _make_stored_dtype(decoder, node):
+    dtype = _make_dtype(node["v"])
+    if dtype.itemsize > MAX_ITEM:
         raise PersistError("the file holds a dtype of an impossible size")
-    return made
+    return dtype
 
 
 DECODERS = {
-    "array": make_array,
-    "strings": make_strings,
-    "objects": make_objects,
+    "array": _make_array,
+    "strings": _make_strings,
+    "objects": _make_objects,
     "npstr": lambda d, n: np.str_(n["v"]),
-    "masked": make_masked,
-    "dtype": make_stored_dtype,
-    "RandomState": make_stream,
-    "Generator": make_stream,
-    "sparse": make_sparse,
-    "BSpline": make_spline,
+    "masked": _make_masked,
+    "dtype": _make_stored_dtype,
+    "RandomState": _make_stream,
+    "Generator": _make_stream,
+    "sparse": _make_sparse,
+    "BSpline": _make_spline,
 }

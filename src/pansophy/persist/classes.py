@@ -25,11 +25,11 @@ class PersistError(ValueError):
     """A model cannot be written, or a file cannot be trusted or understood."""
 
 
-def qualified_names(prefix, names) -> frozenset[str]:
+def _qualified_names(prefix, names) -> frozenset[str]:
     return frozenset(f"{prefix}.{name}" for name in names.split())
 
 
-SKLEARN_MODULES = qualified_names(
+SKLEARN_MODULES = _qualified_names(
     "sklearn",
     """calibration cluster compose covariance cross_decomposition
     decomposition discriminant_analysis dummy ensemble feature_extraction
@@ -68,15 +68,15 @@ SKLEARN_SWITCHES = {
     "HalvingRandomSearchCV": "enable_halving_search_cv",
 }
 FUNCTIONS = (
-    qualified_names(
+    _qualified_names(
         "numpy", "mean median max min sum prod std var nanmean nanmedian nan_to_num"
     )
-    | qualified_names(
+    | _qualified_names(
         "sklearn.feature_selection",
         """chi2 f_classif f_regression mutual_info_classif mutual_info_regression
         r_regression""",
     )
-    | qualified_names(
+    | _qualified_names(
         "sklearn.metrics",
         """accuracy_score adjusted_mutual_info_score adjusted_rand_score
         average_precision_score balanced_accuracy_score brier_score_loss
@@ -91,7 +91,7 @@ FUNCTIONS = (
         roc_auc_score root_mean_squared_error root_mean_squared_log_error
         top_k_accuracy_score v_measure_score zero_one_loss""",
     )
-    | qualified_names(
+    | _qualified_names(
         "sklearn.metrics.pairwise",
         """chi2_kernel cosine_similarity euclidean_distances laplacian_kernel
         linear_kernel polynomial_kernel rbf_kernel sigmoid_kernel""",
@@ -99,13 +99,13 @@ FUNCTIONS = (
 )
 # Functions of ours that make values of functions again, such as a loss: `core.recipes`.
 MAKERS = (
-    qualified_names("pansophy.links", "get_link")
-    | qualified_names(
+    _qualified_names("pansophy.links", "get_link")
+    | _qualified_names(
         "pansophy.losses",
         """class_weighted_loss epsilon_insensitive get_family get_loss glm_loss huber lp
         quantile squared_epsilon_insensitive student_t tukey tweedie""",
     )
-    | qualified_names(
+    | _qualified_names(
         "pansophy.penalties",
         """affine ball box elastic_net from_prior group_l2 half_space l1 l2 lq
         nonnegative simplex""",
@@ -133,8 +133,8 @@ MOVED = {
 }
 # Names that classes had in older releases, to their names of today.
 RENAMED: dict[str, str] = {
-    f"pansophy.{before}.{name}": f"pansophy.{now}.{name}"
-    for (before, now), names in MOVED.items()
+    f"pansophy.{old_package}.{name}": f"pansophy.{new_package}.{name}"
+    for (old_package, new_package), names in MOVED.items()
     for name in names.split()
 }
 CLASS_LINE = re.compile(r"^class (\w+)", flags=re.MULTILINE)
@@ -171,7 +171,7 @@ def register(cls):
 
 
 @cache
-def sklearn_kinds():
+def _sklearn_kinds():
     """The public base classes of what may be taken from scikit-learn."""
     from sklearn.base import BaseEstimator
     from sklearn.gaussian_process.kernels import Kernel
@@ -195,7 +195,7 @@ def is_record(cls) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
-def is_ours(cls) -> bool:
+def _is_ours(cls) -> bool:
     """An estimator, NamedTuple, dataclass or torch module of pansophy."""
     from sklearn.base import BaseEstimator
 
@@ -267,11 +267,11 @@ def class_of(name) -> type:
     name = RENAMED.get(name, name)
     if name in _registered:
         return _registered[name]
-    return listed_class(name)
+    return _listed_class(name)
 
 
 @cache
-def listed_class(name) -> type:
+def _listed_class(name) -> type:
     """The class of a name, if it is ours, scikit-learn's or torch's and on the list."""
     refused = PersistError(f"the file asks for {name!r}, which is not an allowed class")
     module, _, last = name.rpartition(".")
@@ -282,14 +282,14 @@ def listed_class(name) -> type:
         modules = defining_modules(module).get(last, [])
         if len(modules) == 1:
             result = _fetch(modules[0], last, refused)
-            if is_ours(result):
+            if _is_ours(result):
                 return result
     elif module in SKLEARN_MODULES and not last.startswith("_"):
         if last in SKLEARN_SWITCHES:
             importlib.import_module(f"sklearn.experimental.{SKLEARN_SWITCHES[last]}")
         result = _fetch(module, last, refused)
         inside = result.__module__.startswith("sklearn.")
-        if inside and issubclass(result, sklearn_kinds()):
+        if inside and issubclass(result, _sklearn_kinds()):
             return result
     elif name in SKLEARN_HELPERS:
         return _fetch(module, last, refused)

@@ -37,7 +37,7 @@ MAX_GROWTH = 10  # bytes made of one byte of the file
 MIN_BUDGET = 1 << 16  # bytes that any file may ask for
 
 
-def path_key(where, key):
+def _path_key(where, key):
     return f"{where}[{key!r}]"
 
 
@@ -127,16 +127,16 @@ class Encoder:
 
     def _pairs(self, value, where):
         return [
-            [self.encode(k, f"a key of {where}"), self.encode(v, path_key(where, k))]
+            [self.encode(k, f"a key of {where}"), self.encode(v, _path_key(where, k))]
             for k, v in value.items()
         ]
 
     def _other_dict(self, value, where):
         if type(value) is defaultdict:
-            made = value.default_factory
+            factory = value.default_factory
             node: dict = {"$": "dict", "v": self._pairs(value, where)}
-            if made in (None, int, float, list, dict, set):
-                name = made and made.__name__
+            if factory in (None, int, float, list, dict, set):
+                name = factory and factory.__name__
                 node.update({"$": "defaultdict", "made": name})
             return node  # with another factory only look-ups survive
         if type(value).__name__ == "Bunch" and isinstance(value, dict):
@@ -157,7 +157,7 @@ class Encoder:
         if classes.is_module(cls):
             body = foreign.module_state(self, value, where)
         else:
-            body = {"$": "object", "v": self.state(state_of(value, where), where)}
+            body = {"$": "object", "v": self.state(_state_of(value, where), where)}
         return {**body, "class": name, "id": self._number(value)}
 
     def _number(self, value) -> int:
@@ -200,13 +200,16 @@ class Encoder:
         return None
 
 
-def state_of(value, where) -> dict:
+def _state_of(value, where) -> dict:
     """The attributes of an object that make it what it is."""
     cls = type(value)
-    own = getattr(cls, "__getstate__", None)
+    own_getstate = getattr(cls, "__getstate__", None)
     if dataclasses.is_dataclass(cls) and not hasattr(value, "__dict__"):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(cls)}
-    elif cls.__module__.startswith("sklearn.") and own is not object.__getstate__:
+    elif (
+        cls.__module__.startswith("sklearn.")
+        and own_getstate is not object.__getstate__
+    ):
         state = value.__getstate__()  # some of them leave out what can be rebuilt
     else:
         state = vars(value)
@@ -306,12 +309,12 @@ class Decoder:
         return {name: self.decode(v) for name, v in node.items()}
 
 
-def make_object(decoder, node):
+def _make_object(decoder, node):
     cls = classes.class_of(node.get("class"))
     if classes.is_record(cls) or classes.is_module(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
     state = decoder.state(cls, node.get("v"))
-    if state.get("input", "content") != "content" and reads_files(cls):
+    if state.get("input", "content") != "content" and _reads_files(cls):
         raise PersistError(
             f"the file holds a {cls.__name__} that takes texts for names of files to "
             "read; save it with input='content'"
@@ -337,7 +340,7 @@ def make_object(decoder, node):
     return decoder.remember(node, value)
 
 
-def reads_files(cls) -> bool:
+def _reads_files(cls) -> bool:
     """Whether texts may be names of files to a class: a vectoriser of documents."""
     return cls.__name__.endswith("Vectorizer")
 
@@ -348,8 +351,14 @@ def is_checked_by_constructor(cls) -> bool:
 
     A frozen dataclass (a distribution, a kernel) is checked as when it was made.
     """
-    ours = cls.__module__.startswith("pansophy.") and dataclasses.is_dataclass(cls)
-    return ours and cls.__dataclass_params__.frozen and hasattr(cls, "__post_init__")
+    is_own_dataclass = cls.__module__.startswith(
+        "pansophy."
+    ) and dataclasses.is_dataclass(cls)
+    return (
+        is_own_dataclass
+        and cls.__dataclass_params__.frozen
+        and hasattr(cls, "__post_init__")
+    )
 
 
 def sklearn_version():
@@ -358,7 +367,7 @@ def sklearn_version():
     return sklearn.__version__
 
 
-def make_again(decoder, node):
+def _make_again(decoder, node):
     """A value of functions, such as a loss, by the call that its recipe names."""
     make = classes.maker_of(node.get("by"))
     options = node.get("options")
@@ -368,7 +377,7 @@ def make_again(decoder, node):
     return decoder.remember(node, make(*decoder.items(node), **keywords))
 
 
-def make_record(decoder, node):
+def _make_record(decoder, node):
     cls = classes.class_of(node.get("class"))
     if not classes.is_record(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
@@ -384,14 +393,14 @@ def make_record(decoder, node):
     return value
 
 
-def make_range(decoder, node):
-    made = range(*decoder.items(node))
-    if made[MAX_RANGE:]:
+def _make_range(decoder, node):
+    numbers = range(*decoder.items(node))
+    if numbers[MAX_RANGE:]:
         raise PersistError(f"the file holds a range of more than {MAX_RANGE:,}")
-    return made
+    return numbers
 
 
-def make_type(decoder, node):
+def _make_type(decoder, node):
     name = node.get("v")
     if name in classes.BUILTINS:
         return classes.BUILTINS[name]
@@ -402,13 +411,13 @@ def make_type(decoder, node):
     return classes.class_of(name)
 
 
-def make_defaultdict(decoder, node):
+def _make_defaultdict(decoder, node):
     factories = {f.__name__: f for f in (int, float, list, dict, set)}
-    made = node.get("made")
-    return defaultdict(made and factories[made], decoder.pairs(node))
+    factory = node.get("made")
+    return defaultdict(factory and factories[factory], decoder.pairs(node))
 
 
-def make_bunch(decoder, node):
+def _make_bunch(decoder, node):
     from sklearn.utils import Bunch
 
     return Bunch(**decoder.pairs(node))
@@ -418,7 +427,7 @@ DECODERS = {
     "int": lambda d, n: int(n["v"], 16),
     "float": lambda d, n: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[n["v"]],
     "complex": lambda d, n: complex(*d.items(n)),
-    "range": make_range,
+    "range": _make_range,
     "slice": lambda d, n: slice(*d.items(n)),
     "bytes": lambda d, n: base64.b64decode(n["v"], validate=True),
     "bytearray": lambda d, n: bytearray(base64.b64decode(n["v"], validate=True)),
@@ -427,13 +436,13 @@ DECODERS = {
     "frozenset": lambda d, n: frozenset(d.items(n)),
     "dict": Decoder.pairs,
     "OrderedDict": lambda d, n: OrderedDict(d.pairs(n)),
-    "defaultdict": make_defaultdict,
-    "Bunch": make_bunch,
+    "defaultdict": _make_defaultdict,
+    "Bunch": _make_bunch,
     "same": Decoder.same,
-    "object": make_object,
-    "record": make_record,
-    "made": make_again,
-    "type": make_type,
+    "object": _make_object,
+    "record": _make_record,
+    "made": _make_again,
+    "type": _make_type,
     "function": lambda d, n: classes.function_of(n["v"]),
     **arrays.DECODERS,
     **foreign.DECODERS,

@@ -84,15 +84,15 @@ def load(path):
     A file that is damaged, foreign, from a newer pansophy or that asks for anything
     but listed classes raises `PersistError`; nothing in it is ever run.
     """
-    with one_sentence("load", path):
+    with _one_sentence("load", path):
         manifest, tensors = read_manifest(path)
-        warn_of_other_release(manifest)
+        _warn_of_other_release(manifest)
         decoder = Decoder(tensors, os.path.getsize(path))
         return decoder.decode(manifest["model"])
 
 
 @contextlib.contextmanager
-def one_sentence(verb, path):
+def _one_sentence(verb, path):
     """Turns whatever a malformed file leads to into a PersistError of one sentence."""
     failed = f"Cannot {verb} {os.fspath(path)!r}"
     try:
@@ -116,7 +116,7 @@ def inspect(path) -> dict:
     Returns the schema, the versions it was written with, the classes it asks for, the
     number of bytes in its tensors and the size of the whole file.
     """
-    with one_sentence("read", path):
+    with _one_sentence("read", path):
         manifest, tensors = read_manifest(path)
     result: set = set()
 
@@ -139,16 +139,16 @@ def inspect(path) -> dict:
 
 
 def library_versions() -> dict[str, str]:
-    return {name: installed_version(name) for name in LIBRARIES}
+    return {name: _installed_version(name) for name in LIBRARIES}
 
 
 @cache
-def installed_version(name) -> str:
+def _installed_version(name) -> str:
     return metadata.version(name)
 
 
 @cache
-def dtype_name(dtype) -> str:
+def _dtype_name(dtype) -> str:
     return dtype.name
 
 
@@ -157,7 +157,7 @@ def checksum(text, tensors) -> str:
     total = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         tensor = tensors[name]
-        head = f"\0{name}\0{dtype_name(tensor.dtype)}\0{tensor.shape}\0"
+        head = f"\0{name}\0{_dtype_name(tensor.dtype)}\0{tensor.shape}\0"
         total.update(head.encode())
         total.update(np.ascontiguousarray(tensor))
     return total.hexdigest()
@@ -169,11 +169,11 @@ def write_model_file(path, tensors, note) -> int:
 
     with replacing_file(path) as draft:
         save_file(tensors, draft, metadata=note)
-        sort_metadata(draft)
+        _sort_metadata(draft)
         return draft.stat().st_size
 
 
-def sort_metadata(path) -> None:
+def _sort_metadata(path) -> None:
     """Sort the metadata of a new file, whose order safetensors leaves to chance.
 
     So the same model gives the same file, byte for byte. The header keeps its length,
@@ -194,7 +194,7 @@ def read_manifest(path) -> tuple[dict, dict]:
     """The manifest, migrated to the current schema, and the tensors of a file."""
     from safetensors import SafetensorError, safe_open
 
-    refuse_other_files(path)
+    _refuse_other_files(path)
     try:
         with safe_open(path, framework="numpy") as file:
             note = file.metadata() or {}
@@ -203,7 +203,7 @@ def read_manifest(path) -> tuple[dict, dict]:
             text = note["manifest"]
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
-        refuse_pickle(path)
+        _refuse_pickle(path)
         raise PersistError(
             f"it is not a whole pansophy model, or it was cut short ({error})"
         ) from error
@@ -224,13 +224,13 @@ def read_manifest(path) -> tuple[dict, dict]:
         )
     if checksum(text, tensors) != note["sha256"]:
         raise PersistError("its checksum does not match: it was damaged or changed")
-    return migrate_manifest(manifest), tensors
+    return _migrate_manifest(manifest), tensors
 
 
 PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
-def refuse_other_files(path) -> None:
+def _refuse_other_files(path) -> None:
     """One sentence for what is not there, a folder, and a device."""
     if os.path.isdir(path):
         inside = os.path.join(path, "model.pansophy")
@@ -242,7 +242,7 @@ def refuse_other_files(path) -> None:
         raise PersistError("it is a device or a pipe, not a file")
 
 
-def refuse_pickle(path) -> None:
+def _refuse_pickle(path) -> None:
     with open(path, "rb") as file:
         if file.read(2) in PICKLES:
             raise PersistError(
@@ -251,7 +251,7 @@ def refuse_pickle(path) -> None:
             )
 
 
-def migrate_manifest(manifest) -> dict:
+def _migrate_manifest(manifest) -> dict:
     """Bring the manifest of an older schema up to date, one schema at a time."""
     while manifest["schema"] < SCHEMA:
         step = MIGRATIONS.get(manifest["schema"])
@@ -266,17 +266,17 @@ def migrate_manifest(manifest) -> dict:
     return manifest
 
 
-def warn_of_other_release(manifest) -> None:
+def _warn_of_other_release(manifest) -> None:
     """Warn when parts of scikit-learn come from another release of it."""
     from sklearn.exceptions import InconsistentVersionWarning
 
     written = manifest["versions"].get("scikit-learn")
-    now = installed_version("scikit-learn")
-    if written != now and '"sklearn.' in json.dumps(manifest["model"]):
+    current = _installed_version("scikit-learn")
+    if written != current and '"sklearn.' in json.dumps(manifest["model"]):
         warnings.warn(
             InconsistentVersionWarning(
                 estimator_name="a part of the model",
-                current_sklearn_version=now,
+                current_sklearn_version=current,
                 original_sklearn_version=written,
             ),
             stacklevel=3,

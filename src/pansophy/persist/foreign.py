@@ -37,20 +37,20 @@ def encode_foreign(encoder, value, where):
     torch = sys.modules.get("torch")
     if torch is not None:
         if isinstance(value, torch.Tensor):
-            return encode_tensor(encoder, value, torch)
+            return _encode_tensor(encoder, value, torch)
         if isinstance(value, (torch.dtype, torch.device)):
             return {"$": f"torch.{type(value).__name__}", "v": str(value)}
         if isinstance(value, torch.Generator):
             state = encoder.encode(value.get_state(), where)
             return {"$": "torch.Generator", "v": state}
     if type(value).__module__.startswith("sklearn."):
-        return encode_skops(encoder, value, where)
+        return _encode_skops(encoder, value, where)
     if type(value).__name__ == "StringArray" and "pyarrow" in sys.modules:
         return {"$": "texts", "v": value.to_pylist()}
     return None
 
 
-def encode_tensor(encoder, value, torch):
+def _encode_tensor(encoder, value, torch):
     plain = value.detach().cpu().contiguous()
     node: dict = {"$": "tensor", "dtype": str(plain.dtype)}
     node["device"] = str(value.device)
@@ -83,7 +83,7 @@ def module_state(encoder, module, where):
     }
 
 
-def encode_skops(encoder, value, where):
+def _encode_skops(encoder, value, where):
     """A compiled leaf of scikit-learn as skops bytes, if skops trusts it."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     try:
@@ -105,7 +105,7 @@ def encode_skops(encoder, value, where):
     return {"$": "skops", "t": name}
 
 
-def make_skops(decoder, node):
+def _make_skops(decoder, node):
     try:
         import skops.io
     except ImportError as error:
@@ -113,11 +113,11 @@ def make_skops(decoder, node):
     data = decoder.tensor(node["t"]).tobytes()
     return decoder.shared(
         node,
-        lambda: checked_leaf(skops.io.loads(unpacked(decoder, data), trusted=TRUSTED)),
+        lambda: checked_leaf(skops.io.loads(_unpacked(decoder, data), trusted=TRUSTED)),
     )
 
 
-def unpacked(decoder, data) -> bytes:
+def _unpacked(decoder, data) -> bytes:
     """A zip of skops, if what its parts unpack to is within the budget of the file."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for part in archive.infolist():
@@ -125,11 +125,11 @@ def unpacked(decoder, data) -> bytes:
             with archive.open(part) as file:  # reads no more than it declares
                 head = file.read(4096)
             if head.startswith(b"\x93NUMPY"):
-                decoder.claim(npy_bytes(head))
+                decoder.claim(_npy_bytes(head))
     return data
 
 
-def npy_bytes(head) -> int:
+def _npy_bytes(head) -> int:
     """Bytes of the array that the head of an .npy file announces."""
     file = io.BytesIO(head)
     version = np.lib.format.read_magic(file)
@@ -146,10 +146,10 @@ def checked_leaf(leaf):
     sound = True
     if kind == "Tree":
         n = leaf.node_count
-        own = np.arange(n)
+        node_numbers = np.arange(n)
         splits = leaf.children_left != -1
         for child in (leaf.children_left[splits], leaf.children_right[splits]):
-            sound &= bool(np.all((child > own[splits]) & (child < n)))
+            sound &= bool(np.all((child > node_numbers[splits]) & (child < n)))
         feature = leaf.feature[splits]
         sound &= bool(np.all((feature >= 0) & (feature < leaf.n_features)))
     elif kind in ("KDTree", "BallTree"):
@@ -210,9 +210,11 @@ def check_predictors(model):
         n = len(tree.nodes)
         nodes = tree.nodes
         splits = nodes["is_leaf"] == 0
-        own = np.flatnonzero(splits)
+        split_numbers = np.flatnonzero(splits)
         left, right = nodes["left"][splits], nodes["right"][splits]
-        sound = np.all((left > own) & (left < n) & (right > own) & (right < n))
+        sound = np.all(
+            (left > split_numbers) & (left < n) & (right > split_numbers) & (right < n)
+        )
         feature = nodes["feature_idx"][splits]
         sound &= np.all((feature >= 0) & (feature < model._n_features))
         named = nodes["bitset_idx"][splits & (nodes["is_categorical"] == 1)]
@@ -228,7 +230,7 @@ def import_torch():
         return None
 
 
-def make_tensor(decoder, node):
+def _make_tensor(decoder, node):
     """A torch tensor on its old device where there is one, else on the CPU.
 
     Without torch it becomes a NumPy array, so that the numbers can still be read.
@@ -243,13 +245,13 @@ def make_tensor(decoder, node):
                 raise PersistError("the file holds bfloat16 tensors; install torch")
             data = data.view(name) if name.startswith("complex") else data
             return data.reshape(node["shape"])
-        dtype = torch_dtype(torch, name)
+        dtype = _torch_dtype(torch, name)
         tensor = torch.from_numpy(data)
         if name == "bfloat16":
             tensor = tensor.view(dtype)
         elif name.startswith("complex"):
             tensor = torch.view_as_complex(tensor)
-        tensor = tensor.reshape(node["shape"]).to(find_device(torch, node["device"]))
+        tensor = tensor.reshape(node["shape"]).to(_find_device(torch, node["device"]))
         if node.get("parameter"):
             return torch.nn.Parameter(tensor, requires_grad=bool(node.get("grad")))
         return tensor.requires_grad_(bool(node.get("grad")))
@@ -257,50 +259,50 @@ def make_tensor(decoder, node):
     return decoder.shared(node, make)
 
 
-def torch_dtype(torch, name):
+def _torch_dtype(torch, name):
     result = vars(torch).get(name)
     if not isinstance(result, torch.dtype):
         raise PersistError(f"the file names an unknown torch type {name!r}")
     return result
 
 
-def find_device(torch, name):
+def _find_device(torch, name):
     wanted = torch.device(name)
     if wanted.type == "cuda" and torch.cuda.is_available():
         return wanted if (wanted.index or 0) < torch.cuda.device_count() else "cuda"
     return torch.device("cpu")
 
 
-def make_texts(decoder, node):
+def _make_texts(decoder, node):
     """An Arrow array of texts, as frames hold them."""
     import pyarrow as pa
 
     return pa.array(node["v"], pa.string())
 
 
-def needed_torch():
+def _needed_torch():
     torch = import_torch()
     if torch is None:
         raise PersistError("the file needs torch to be read; install torch")
     return torch
 
 
-def make_torch_dtype(decoder, node):
-    return torch_dtype(needed_torch(), str(node["v"]).removeprefix("torch."))
+def _make_torch_dtype(decoder, node):
+    return _torch_dtype(_needed_torch(), str(node["v"]).removeprefix("torch."))
 
 
-def make_torch_device(decoder, node):
-    return needed_torch().device(node["v"])
+def _make_torch_device(decoder, node):
+    return _needed_torch().device(node["v"])
 
 
-def make_torch_generator(decoder, node):
-    made = needed_torch().Generator()
-    made.set_state(decoder.decode(node["v"]))
-    return made
+def _make_torch_generator(decoder, node):
+    generator = _needed_torch().Generator()
+    generator.set_state(decoder.decode(node["v"]))
+    return generator
 
 
-def make_module(decoder, node):
-    torch = needed_torch()
+def _make_module(decoder, node):
+    torch = _needed_torch()
     cls = classes.class_of(node.get("class"))
     if not classes.is_module(cls):
         raise PersistError(f"the file misuses {cls.__name__}")
@@ -325,11 +327,11 @@ def make_module(decoder, node):
 
 
 DECODERS = {
-    "texts": make_texts,
-    "skops": make_skops,
-    "tensor": make_tensor,
-    "torch.dtype": make_torch_dtype,
-    "torch.device": make_torch_device,
-    "torch.Generator": make_torch_generator,
-    "module": make_module,
+    "texts": _make_texts,
+    "skops": _make_skops,
+    "tensor": _make_tensor,
+    "torch.dtype": _make_torch_dtype,
+    "torch.device": _make_torch_device,
+    "torch.Generator": _make_torch_generator,
+    "module": _make_module,
 }

@@ -45,7 +45,7 @@ def rename_fields(manifest, renamed=RENAMED_IN_3) -> dict:
     [{'$': 'record', 'class': 'a.B', 'v': {'method': 1}}]
     """
     manifest = copy.deepcopy(manifest)
-    for node in nodes_of(manifest):
+    for node in _nodes_of(manifest):
         names = renamed.get(str(node.get("class")))
         if names and isinstance(node.get("v"), dict):
             node["v"] = {names.get(k, k): v for k, v in node["v"].items()}
@@ -63,7 +63,7 @@ def shorten_class_names(manifest) -> dict:
     [{'$': 'object', 'class': 'pansophy.cluster.KMeans'}]
     """
     manifest = copy.deepcopy(manifest)
-    for node in nodes_of(manifest):
+    for node in _nodes_of(manifest):
         key = "v" if node.get("$") == "type" else "class"
         path = node.get(key)
         if isinstance(path, str) and re.fullmatch(MODULE_PATH, path):
@@ -85,14 +85,14 @@ def mark_boolean_columns(manifest) -> dict:
     True
     """
     manifest = copy.deepcopy(manifest)
-    for node in nodes_of(manifest):
+    for node in _nodes_of(manifest):
         fields = node.get("v")
         if node.get("class") == "pansophy.tables.Column" and isinstance(fields, dict):
             fields.setdefault("boolean", fields.get("why") == "true or false")
     return manifest
 
 
-def nodes_of(manifest):
+def _nodes_of(manifest):
     """Every dict of a manifest's model, an outer one before those inside it."""
     waiting = [manifest["model"]]
     while waiting:

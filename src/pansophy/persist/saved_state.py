@@ -47,7 +47,7 @@ class Sizes(dict):
 
     def __missing__(self, name):
         held = self.state.get(name)
-        if is_whole(held):
+        if _is_whole(held):
             self[name] = held
             return held
         if name.endswith("_") or name in self.state:
@@ -67,23 +67,23 @@ class Sizes(dict):
             return True
         if type(size) is not tuple:
             return observed == size
-        name, more = size
+        name, offset = size
         known = self[name]
         if known is None:
-            self[name] = observed - more
-            return observed >= more
-        return observed == known + more
+            self[name] = observed - offset
+            return observed >= offset
+        return observed == known + offset
 
 
-def parsed_size(size):
+def _parsed_size(size):
     """ "nodes+1" as ("nodes", 1); numbers and None as they are."""
     if type(size) is not str:
         return size
-    name, _, more = size.partition("+")
-    return name, int(more or 0)
+    name, _, offset = size.partition("+")
+    return name, int(offset or 0)
 
 
-def is_whole(value) -> bool:
+def _is_whole(value) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -116,8 +116,8 @@ class ArrayRule:
         optional=False,
     ):  # fmt: skip
         self.leading, self.trailing = shape[:1] == (...,), shape[-1:] == (...,)
-        self.shape = tuple(parsed_size(s) for s in shape if s is not ...)
-        self.low, self.below = parsed_size(low), parsed_size(below)
+        self.shape = tuple(_parsed_size(s) for s in shape if s is not ...)
+        self.low, self.below = _parsed_size(low), _parsed_size(below)
         self.high = high
         self.finite = finite
         self.dtype = None if dtype is None else np.dtype(dtype)
@@ -128,7 +128,7 @@ class ArrayRule:
         if value is None and self.optional:
             return
         if type(value) is not np.ndarray:
-            if self.bounded or self.finite or not is_other_array(value):
+            if self.bounded or self.finite or not _is_other_array(value):
                 raise UnfitState(f"be an array of {self.noun}")
         elif value.dtype.kind not in self.kinds or (
             self.dtype is not None and value.dtype != self.dtype
@@ -153,19 +153,19 @@ class ArrayRule:
             raise UnfitState(f"have the shape ({expected}), not {tuple(shape)}")
 
     def check_values(self, value, sizes):
-        least = np.minimum.reduce(value, axis=None)
-        most = np.maximum.reduce(value, axis=None)
-        if self.finite and not (np.isfinite(least) and np.isfinite(most)):
+        smallest = np.minimum.reduce(value, axis=None)
+        largest = np.maximum.reduce(value, axis=None)
+        if self.finite and not (np.isfinite(smallest) and np.isfinite(largest)):
             raise UnfitState("be finite")
         low = sizes.value(self.low)
-        if low is not None and not least >= low:
-            raise UnfitState(f"be at least {low}, not {least}")
-        if self.high is not None and not most <= self.high:
-            raise UnfitState(f"be at most {self.high}, not {most}")
+        if low is not None and not smallest >= low:
+            raise UnfitState(f"be at least {low}, not {smallest}")
+        if self.high is not None and not largest <= self.high:
+            raise UnfitState(f"be at most {self.high}, not {largest}")
         if self.below is not None:
-            below = sizes.value(self.below)
-            if below is None or not most < below:
-                raise UnfitState(f"be below {below}, not {most}")
+            upper_bound = sizes.value(self.below)
+            if upper_bound is None or not largest < upper_bound:
+                raise UnfitState(f"be below {upper_bound}, not {largest}")
 
 
 class FloatArray(ArrayRule):
@@ -201,15 +201,15 @@ class AnyArray(ArrayRule):
 
 
 @cache
-def other_array_modules() -> tuple[str, ...]:
+def _other_array_modules() -> tuple[str, ...]:
     return ("torch", "scipy.sparse")
 
 
-def is_other_array(value) -> bool:
+def _is_other_array(value) -> bool:
     """A torch tensor, a sparse matrix or a NumPy number."""
     if isinstance(value, np.generic):
         return True
-    return type(value).__module__.startswith(other_array_modules())
+    return type(value).__module__.startswith(_other_array_modules())
 
 
 class Offsets:
@@ -220,7 +220,7 @@ class Offsets:
 
     def __init__(self, parts, length, *, empty=False, optional=False):
         self.shape = IntArray(f"{parts}+1", optional=optional)
-        self.length = parsed_size(length)
+        self.length = _parsed_size(length)
         self.empty = empty
 
     def check(self, value, sizes):
@@ -246,13 +246,13 @@ class Whole:
     """A whole number from `low` up to `high` (sizes or numbers)."""
 
     def __init__(self, low=0, high=None, *, optional=False):
-        self.low, self.high = parsed_size(low), parsed_size(high)
+        self.low, self.high = _parsed_size(low), _parsed_size(high)
         self.optional = optional
 
     def check(self, value, sizes):
         if value is None and self.optional:
             return
-        if not is_whole(value):
+        if not _is_whole(value):
             raise UnfitState("be a whole number")
         low, high = (sizes.value(s) for s in (self.low, self.high))
         if (low is not None and value < low) or (high is not None and value > high):
@@ -269,7 +269,7 @@ class Part:
 
     def __init__(self, cls, *, optional=False, **sizes):
         self.cls, self.optional = cls, optional
-        self.sizes = {name: parsed_size(size) for name, size in sizes.items()}
+        self.sizes = {name: _parsed_size(size) for name, size in sizes.items()}
 
     def check(self, value, sizes):
         if value is None and self.optional:
@@ -279,7 +279,7 @@ class Part:
             raise UnfitState(f"be a {' or '.join(c.__name__ for c in names)}")
         for name, size in self.sizes.items():
             held = getattr(value, name, None)
-            if not is_whole(held) or not sizes.agree(size, held):
+            if not _is_whole(held) or not sizes.agree(size, held):
                 raise UnfitState(f"have {name} {sizes.value(size)}, not {held!r}")
 
 
@@ -288,7 +288,7 @@ class Each:
 
     def __init__(self, rule, length=None, *, optional=False):
         self.rule = rule
-        self.length = parsed_size(length)
+        self.length = _parsed_size(length)
         self.optional = optional
 
     def check(self, value, sizes):

@@ -51,45 +51,45 @@ def film_episode(agent, env, *, random_state=0, max_frames=250) -> Film:
     >>> len(film.frames), film.total
     (4, 1.0)
     """
-    with no_display():
-        return play_and_draw(agent, env, random_state, max_frames)
+    with _no_display():
+        return _play_and_draw(agent, env, random_state, max_frames)
 
 
 @contextmanager
-def no_display():
+def _no_display():
     """Renderers draw into arrays: SDL need not look for a screen or loudspeakers."""
     names = ("SDL_VIDEODRIVER", "SDL_AUDIODRIVER")
-    before = {name: os.environ.get(name) for name in names}
+    old_values = {name: os.environ.get(name) for name in names}
     for name in names:
         os.environ.setdefault(name, "dummy")
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in old_values.items():
             if value is None:
                 os.environ.pop(name, None)
 
 
-def play_and_draw(agent, env, random_state, max_frames) -> Film:
+def _play_and_draw(agent, env, random_state, max_frames) -> Film:
     """The episode of `film_episode`."""
-    env = rendered_environment(env)
+    env = _rendered_environment(env)
     rng = make_rng(random_state)
     observation, info = env.reset(seed=draw_seed(rng))
     if hasattr(agent, "begin"):
         agent.begin(observation)
     masked = takes_mask(agent.act)
-    frames = [draw_frame(env, observation)]
-    total, n_steps, done = 0.0, 0, False
+    frames = [_draw_frame(env, observation)]
+    total, n_steps, is_done = 0.0, 0, False
     longest = episode_limit(env)
-    while not done:
-        given = (observation, rng, info.get("action_mask"))
-        action = agent.act(*(given if masked else given[:2]))
+    while not is_done:
+        arguments = (observation, rng, info.get("action_mask"))
+        action = agent.act(*(arguments if masked else arguments[:2]))
         observation, reward, terminated, truncated, info = env.step(action)
         total += float(reward)
         n_steps += 1
-        done = terminated or truncated or n_steps == longest
+        is_done = terminated or truncated or n_steps == longest
         if len(frames) < max_frames:
-            frames.append(draw_frame(env, observation))
+            frames.append(_draw_frame(env, observation))
     return Film(frames, total, n_steps)
 
 
@@ -101,44 +101,44 @@ def save_film(film, path, *, fps=30) -> None:
 
 def film_bytes(film, *, fps=30) -> bytes:
     """The bytes of an animated GIF."""
-    out = io.BytesIO()
+    buffer = io.BytesIO()
     first, *rest = [frame.convert("P") for frame in film.frames]
     first.save(
-        out,
+        buffer,
         "GIF",
         save_all=True,
         append_images=rest,
         duration=max(20, 1000 // fps),
         loop=0,
     )
-    return out.getvalue()
+    return buffer.getvalue()
 
 
-def rendered_environment(env):
+def _rendered_environment(env):
     """An environment that draws itself, where it can."""
     if isinstance(env, str):
         import gymnasium
 
-        known = registered_modes(env)
+        known = _registered_modes(env)
         for mode in [m for m in ("rgb_array", "ansi") if m in known]:
             try:
-                made = gymnasium.make(env, render_mode=mode)
-                made.reset(seed=0)
-                made.render()
-                return made
+                environment = gymnasium.make(env, render_mode=mode)
+                environment.reset(seed=0)
+                environment.render()
+                return environment
             except Exception:  # no such mode, or its package is not installed
                 continue
     return made_environment(env)
 
 
-def registered_modes(name) -> list:
+def _registered_modes(name) -> list:
     """The ways in which an environment of Gymnasium's registry can draw itself."""
     import gymnasium
 
     return gymnasium.make(name).metadata.get("render_modes", [])
 
 
-def draw_frame(env, observation):
+def _draw_frame(env, observation):
     """One picture of an environment after an observation."""
     from PIL import Image
 
@@ -149,13 +149,13 @@ def draw_frame(env, observation):
         image.thumbnail((400, 400))
         return image
     if isinstance(picture, str):
-        return draw_text(picture)
+        return _draw_text(picture)
     if hasattr(core, "picture"):
         return Image.fromarray(core.picture())
     return Image.fromarray(draw_observation(type(core).__name__, observation))
 
 
-def draw_text(text):
+def _draw_text(text):
     """A text picture, line by line."""
     from PIL import Image, ImageDraw
 

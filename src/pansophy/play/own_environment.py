@@ -28,10 +28,10 @@ def name_environment(text) -> str:
     path = text.endswith(".py")
     place, colon, part = (f"{text}:" if path else text).rpartition(":")
     if not colon:
-        return check_registered(text)
+        return _check_registered(text)
     module = load_module(place)
     if VERSIONED.match(part):
-        check_registered(part)
+        _check_registered(part)
         return part
     maker = find_maker(module, part, text)
     name = f"{maker.__name__}-v0"
@@ -45,7 +45,7 @@ def name_environment(text) -> str:
     return name
 
 
-def check_registered(name) -> str:
+def _check_registered(name) -> str:
     """The name; the clear error if it is not registered."""
     import gymnasium
 
@@ -96,7 +96,7 @@ def find_maker(module, name, text):
         if not callable(maker):
             raise ValueError(f"{text!r}: the module has no class or function {name!r}.")
         return maker
-    found = [
+    makers = [
         value
         for value in vars(module).values()
         if inspect.isclass(value)
@@ -105,10 +105,10 @@ def find_maker(module, name, text):
         and value.__module__ == module.__name__
         and not inspect.isabstract(value)
     ]
-    if len(found) != 1:
-        names = ", ".join(kind.__name__ for kind in found) or "none"
+    if len(makers) != 1:
+        names = ", ".join(kind.__name__ for kind in makers) or "none"
         raise ValueError(
             f"{text!r} must define one environment class, it defines {names}: give "
             f"{text}:Name."
         )
-    return found[0]
+    return makers[0]

@@ -34,7 +34,7 @@ TABULAR = ("qlearning", "sarsa", "ppo")
 LARGEST_TABLE = 200_000  # pairs of state and action that tables are offered for
 
 
-def agent_makers() -> dict:
+def _agent_makers() -> dict:
     """Functions from a number of steps to an agent, by names on the command line."""
     from ..rl import A2C, DQN, PPO, REINFORCE, SAC, TD3, QLearning, TDControl
 
@@ -42,7 +42,7 @@ def agent_makers() -> dict:
 
     def tabular(cls, *method):
         return lambda n_steps, **options: cls(
-            *method, n_steps=n_steps, exploration=falling_exploration(n_steps),
+            *method, n_steps=n_steps, exploration=_falling_exploration(n_steps),
             **options,
         )  # fmt: skip
 
@@ -50,7 +50,7 @@ def agent_makers() -> dict:
     return dict(sorted((neural | tables).items()))
 
 
-def falling_exploration(n_steps):
+def _falling_exploration(n_steps):
     """Random actions that become rare over the first half of a run."""
     from ..rl import EpsilonGreedy
     from ..rl.tabular.schedules import Schedule
@@ -58,7 +58,7 @@ def falling_exploration(n_steps):
     return EpsilonGreedy(Schedule(1.0, 0.05, max(n_steps // 2, 1)))
 
 
-def suitable_agents(env) -> tuple:
+def _suitable_agents(env) -> tuple:
     """Names of the agents that suit an environment's spaces."""
     if type(env.action_space).__name__ == "Box":
         return NUMBERS
@@ -90,9 +90,9 @@ def default_agents(env, n_steps, names=None, **options) -> dict:
     >>> list(default_agents("FrozenLake-v1", 1000))
     ['qlearning', 'sarsa', 'ppo']
     """
-    known = agent_makers()
+    known = _agent_makers()
     if names is None:
-        names = suitable_agents(made_environment(env))
+        names = _suitable_agents(made_environment(env))
     for name in names:
         if name.lower() not in known:
             raise ValueError(f"agents are {', '.join(known)}, got {name!r}.")
@@ -148,7 +148,7 @@ def play(
             chosen, world, n_seeds=n_seeds, random_state=random_state, report=report,
             finished=finished,
         )  # fmt: skip
-        comparison.planning = evaluate_planning(world, random_state)
+        comparison.planning = _evaluate_planning(world, random_state)
         film = film_episode(comparison.agent, env, random_state=random_state)
         previous = finished.move_results()
         if previous is not None and report is not None:
@@ -161,17 +161,17 @@ def play(
     return comparison
 
 
-def evaluate_planning(env, random_state) -> Evaluation | None:
+def _evaluate_planning(env, random_state) -> Evaluation | None:
     """Returns of the best policy of the known model, where the environment shows it."""
     from ..rl import Policy, value_iteration
 
-    made = made_environment(env)
-    if reason_not_tabular(made) is not None:
+    environment = made_environment(env)
+    if reason_not_tabular(environment) is not None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        policy = value_iteration(made, gamma=0.999, tol=1e-4).policy
-    return evaluate_agent(Policy(policy), made, 100, random_state=random_state)
+        policy = value_iteration(environment, gamma=0.999, tol=1e-4).policy
+    return evaluate_agent(Policy(policy), environment, 100, random_state=random_state)
 
 
 def comparison_data(comparison: AgentComparison, env) -> dict:
@@ -226,7 +226,7 @@ def write_play_report(comparison: AgentComparison, film, env, path) -> None:
         version=__version__,
         environment=str(env),
         verdict=verdict_sentences(comparison),
-        rows=[score_row(comparison, name) for name in comparison.names],
+        rows=[_score_row(comparison, name) for name in comparison.names],
         pairs=[
             (a, b, str(comparison.improvement[a, b]))
             for a in comparison.names
@@ -241,7 +241,7 @@ def write_play_report(comparison: AgentComparison, film, env, path) -> None:
     write_text_file(Path(path), page)
 
 
-def score_row(comparison, name) -> dict:
+def _score_row(comparison, name) -> dict:
     """Row of the table for one agent."""
     scores = comparison.scores[name]
     return {

@@ -43,13 +43,13 @@ class PlayFolder:
 
     def __init__(self, folder, settings, *, resume=False, overwrite=False):
         file = Path(folder) / "runs" / "settings.json"
-        self.agents = agents_of_settings(settings)
+        self.agents = _agents_of_settings(settings)
         if resume and not file.exists():
             raise ValueError(f"there are no runs to resume in {str(folder)!r}.")
         self.folder = writable_folder(folder)
         self.runs = file.parent
         self.runs.mkdir(exist_ok=True)
-        is_ours = is_settings_file(file)
+        is_ours = _is_settings_file(file)
         if not is_ours and resume:
             raise ValueError(f"{str(file)!r} cannot be read: do not resume.")
         if not is_ours:
@@ -61,10 +61,10 @@ class PlayFolder:
         try:
             if resume:
                 earlier = json.loads(file.read_text("utf-8"))
-                refuse_other_settings(earlier, settings, folder)
+                _refuse_other_settings(earlier, settings, folder)
             elif overwrite:
                 if is_ours:
-                    self.agents |= agents_of_settings(
+                    self.agents |= _agents_of_settings(
                         json.loads(file.read_text("utf-8"))
                     )
                     self._remove_runs()
@@ -169,13 +169,13 @@ def writable_folder(folder) -> Path:
     return folder
 
 
-def agents_of_settings(settings) -> set[str]:
+def _agents_of_settings(settings) -> set[str]:
     """Names of the agents whose runs are in a folder."""
     start = "parameters of "
     return {k.removeprefix(start) for k in settings if k.startswith(start)}
 
 
-def is_settings_file(file) -> bool:
+def _is_settings_file(file) -> bool:
     """Whether a file holds settings of runs."""
     try:
         content = json.loads(file.read_text("utf-8"))
@@ -184,12 +184,12 @@ def is_settings_file(file) -> bool:
     return isinstance(content, dict) and {"environment", "steps"} <= content.keys()
 
 
-def refuse_other_settings(old, new, folder) -> None:
+def _refuse_other_settings(old, new, folder) -> None:
     """Raise if the runs in a folder were made with other settings."""
-    other = [key for key in new if key in old and old[key] != new[key]]
-    if other:
+    changed_keys = [key for key in new if key in old and old[key] != new[key]]
+    if changed_keys:
         raise ValueError(
             f"the runs in {str(folder)!r} were made with another "
-            f"{other[0].replace('_', ' ')} ({old[other[0]]} instead of "
-            f"{new[other[0]]}): choose another folder, or do not resume."
+            f"{changed_keys[0].replace('_', ' ')} ({old[changed_keys[0]]} instead of "
+            f"{new[changed_keys[0]]}): choose another folder, or do not resume."
         )

@@ -32,8 +32,8 @@ def draw_contours(ax, f, limits, *, levels=25, resolution=80):
     A, B = np.meshgrid(a, b)
 
     def value(x):
-        out = f(x)
-        return float(out[0] if isinstance(out, tuple) else out)
+        f_of_x = f(x)
+        return float(f_of_x[0] if isinstance(f_of_x, tuple) else f_of_x)
 
     Z = np.array([value(np.array(x)) for x in zip(A.ravel(), B.ravel(), strict=True)])
     Z = Z.reshape(A.shape)

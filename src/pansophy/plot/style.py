@@ -119,18 +119,20 @@ def short_names(names, most=26) -> list[str]:
     >>> short_names(names, 12)
     ['widt…in 2024', 'widt…in 2025', 'height']
     """
-    whole = [short_name(n, 10**6) for n in names]
+    full_names = [short_name(n, 10**6) for n in names]
     cut = [short_name(n, most) for n in names]
     head = most // 3
     rest = most - head - 1
     for text in {c for c in cut if c.endswith("…") and cut.count(c) > 1}:
         alike = [i for i, c in enumerate(cut) if c == text]
-        first, *_, last = sorted(whole[i] for i in alike)  # differ as soon as any two
+        first, *_, last = sorted(
+            full_names[i] for i in alike
+        )  # differ as soon as any two
         pairs = enumerate(zip(first, last))
-        same = next((k for k, (a, b) in pairs if a != b), len(first))
+        n_shared = next((k for k, (a, b) in pairs if a != b), len(first))
         for i in alike:
-            n = whole[i]
-            cut[i] = f"{n[:head]}…{n[min(same, len(n) - rest) :][:rest]}"
+            n = full_names[i]
+            cut[i] = f"{n[:head]}…{n[min(n_shared, len(n) - rest) :][:rest]}"
     return cut
 
 
@@ -202,13 +204,13 @@ def figure_svg(draw, label="", width=WIDE, height=HIGH, key="") -> str:
         figure = Figure(figsize=(width, height), layout="constrained")
         canvas = FigureCanvasSVG(figure)
         draw(figure.add_subplot())
-        lay_out_figure(figure)
-        out = io.StringIO()
-        canvas.print_svg(out, metadata={"Date": None, "Creator": None})
-    return clean_svg(out.getvalue(), label, key)
+        _lay_out_figure(figure)
+        buffer = io.StringIO()
+        canvas.print_svg(buffer, metadata={"Date": None, "Creator": None})
+    return clean_svg(buffer.getvalue(), label, key)
 
 
-def lay_out_figure(figure) -> None:
+def _lay_out_figure(figure) -> None:
     """Place the axes for SVG output, for good.
 
     `savefig` would draw the whole figure once more to do no more than this.

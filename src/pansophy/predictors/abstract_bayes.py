@@ -56,12 +56,12 @@ def check_class_prior(model, name, k):
     return prior
 
 
-def class_prior_of_counts(counts):
+def _class_prior_of_counts(counts):
     """The maximum likelihood class prior of eq. (1): relative weights."""
     return counts / arrays.namespace(counts).sum(counts)
 
 
-def prior_where_impossible(J, log_prior):
+def _prior_where_impossible(J, log_prior):
     """log P(x, c), with the prior for rows that no class can produce."""
     xp = arrays.namespace(J)
     possible = xp.max(J, axis=1, keepdims=True) > -xp.inf
@@ -70,26 +70,26 @@ def prior_where_impossible(J, log_prior):
     return xp.where(possible, J, log_prior + xp.zeros_like(J))
 
 
-def log_posterior(J, log_prior):
+def _log_posterior(J, log_prior):
     """log P(c | x) from log P(x, c), eq. (1)."""
-    return log_softmax(prior_where_impossible(J, log_prior))
+    return log_softmax(_prior_where_impossible(J, log_prior))
 
 
-def exact_log_posterior(J, log_prior):
-    """`log_posterior` with all digits where P(c | x) is near 1, in any precision.
+def _exact_log_posterior(J, log_prior):
+    """`_log_posterior` with all digits where P(c | x) is near 1, in any precision.
 
     The largest term is 1 - sum of the others, whose logarithm is -log1p of their ratio.
     """
-    J = prior_where_impossible(J, log_prior)
+    J = _prior_where_impossible(J, log_prior)
     xp = arrays.namespace(J)
     D = J - xp.max(J, axis=1, keepdims=True)
     places = xp.arange(J.shape[1], device=arrays.device(J))
     best = places == xp.argmax(J, axis=1)[:, None]
-    others = xp.where(best, xp.zeros_like(D), xp.exp(D))
-    return D - xp.log1p(xp.sum(others, axis=1, keepdims=True))
+    other_odds = xp.where(best, xp.zeros_like(D), xp.exp(D))
+    return D - xp.log1p(xp.sum(other_odds, axis=1, keepdims=True))
 
 
-def classes_at(classes, best):
+def _classes_at(classes, best):
     """The classes at positions `best`, in the library of the classes."""
     xp = arrays.namespace(classes)
     best = arrays.to_numpy(best) if xp is not arrays.namespace(best) else best
@@ -157,23 +157,23 @@ class AbstractBayes(Classifier, Estimator):
 
     def predict_log_proba(self, X):
         """Logarithm of the posterior, eq. (1)."""
-        return self._map_joint(X, lambda J: exact_log_posterior(J, self._prior(J)))
+        return self._map_joint(X, lambda J: _exact_log_posterior(J, self._prior(J)))
 
     def predict_proba(self, X):
         """Posterior of the classes, eq. (1)."""
         exp = lambda A: arrays.namespace(A).exp(A)
-        return self._map_joint(X, lambda J: exp(log_posterior(J, self._prior(J))))
+        return self._map_joint(X, lambda J: exp(_log_posterior(J, self._prior(J))))
 
     def predict(self, X):
         """The class of the highest posterior."""
 
         def best(J):
             return arrays.namespace(J).argmax(
-                prior_where_impossible(J, self._prior(J)), axis=1
+                _prior_where_impossible(J, self._prior(J)), axis=1
             )
 
         codes = self._map_joint(X, best)  # raises NotFittedError first
-        return classes_at(self.classes_, codes)
+        return _classes_at(self.classes_, codes)
 
     @available_if(lambda self: self._generative)
     def score_samples(self, X):
@@ -194,7 +194,7 @@ class AbstractBayes(Classifier, Estimator):
         rng = make_rng(random_state)
         pi = np.exp(arrays.to_numpy(self.class_log_prior_).astype(np.float64))
         z = rng.choice(len(pi), size=n_samples, p=pi / pi.sum())
-        return self._draw(z, rng), classes_at(self.classes_, z)
+        return self._draw(z, rng), _classes_at(self.classes_, z)
 
     def _draw(self, z, rng):
         raise TypeError(f"{type(self).__name__} gives no samples.")
@@ -212,7 +212,7 @@ def class_log_prior(prior, counts, *, fit_prior=True):
         k = counts.shape[0]
         prior = np.full(k, 1 / k)
     pi = (
-        class_prior_of_counts(counts)
+        _class_prior_of_counts(counts)
         if prior is None
         else arrays.asarray(prior, like=counts)
     )

@@ -112,9 +112,10 @@ class AbstractKernelModel(Estimator):
             return
         strength = next((p for p in ("C", "alpha") if hasattr(self, p)), None)
         advice = f" The strength of the penalty is set by {strength}." * bool(strength)
-        what = f"kernel={self.kernel!r}" if named else "a kernel that is given"
+        kernel_text = f"kernel={self.kernel!r}" if named else "a kernel that is given"
         warnings.warn(
-            f"gamma={self.gamma} has no effect in {type(self).__name__}: {what} does "
+            f"gamma={self.gamma} has no effect in {type(self).__name__}: {kernel_text} "
+            "does "
             f"not take it.{advice}",
             stacklevel=5,
         )

@@ -158,7 +158,7 @@ def checked_rows(X, y, sample_weight=None):
     return X, Y, check_sample_weight(sample_weight, X), flat
 
 
-def check_sums_of_squares(model, X, y=None):
+def _check_sums_of_squares(model, X, y=None):
     """Refuse X or y that are not finite, or whose sums of squares overflow.
 
     One pass over X, which takes the place of the check for NaN and infinity.
@@ -166,17 +166,17 @@ def check_sums_of_squares(model, X, y=None):
     if isinstance(X, DatasetRows):
         return
     name = type(model).__name__
-    if not model._any_scale and not has_finite_squares(X):
+    if not model._any_scale and not _has_finite_squares(X):
         if not arrays.is_foreign(X):
             assert_all_finite(X, input_name="X", estimator_name=name)
-        j, size = column_of_largest_square(X)
+        j, size = _column_of_largest_square(X)
         if size is not None:
-            column = quoted_column_names(model, [j])
+            column = _quoted_column_names(model, [j])
             raise ValueError(
                 f"column {column} of X holds values up to {size:.1g}, whose squares "
                 f"overflow in {numpy_float_name(X)}: {name} needs it in smaller units."
             )
-    if y is not None and not model._any_target and not has_finite_squares(y):
+    if y is not None and not model._any_target and not _has_finite_squares(y):
         size = float(np.abs(arrays.to_numpy(y).astype(np.longdouble)).max())
         raise ValueError(
             f"y holds values up to {size:.1g}, whose squares overflow: {name} needs it "
@@ -184,7 +184,7 @@ def check_sums_of_squares(model, X, y=None):
         )
 
 
-def has_finite_squares(X):
+def _has_finite_squares(X):
     """Whether the sum of all squares is finite, and so is every entry."""
     if arrays.is_foreign(X):
         xp = arrays.namespace(X)
@@ -199,7 +199,7 @@ def has_finite_squares(X):
         return bool(np.isfinite(np.dot(flat, flat)))
 
 
-def column_of_largest_square(X):
+def _column_of_largest_square(X):
     """The column whose sum of squares overflows, and its largest entry; or None."""
     if sp.issparse(X):
         X = abs(X).max(axis=0).toarray()
@@ -230,10 +230,12 @@ class AbstractLinearEstimator(Estimator):
         if is_formula(X):
             intercept = getattr(self, "fit_intercept", True)
             self.formula_, X, y = design_of_training_rows(X, y, intercept)
-        out = super()._check_training_data(X, y, sample_weight, y_kind=y_kind, **checks)
+        checked = super()._check_training_data(
+            X, y, sample_weight, y_kind=y_kind, **checks
+        )
         numeric = y_kind is not None and "number" in y_kind
-        check_sums_of_squares(self, out[0], out[1] if numeric else None)
-        return out
+        _check_sums_of_squares(self, checked[0], checked[1] if numeric else None)
+        return checked
 
     def _check_new_data(self, X, **checks):
         design = getattr(self, "formula_", None)
@@ -256,7 +258,7 @@ class AbstractLinearRegressor(Regressor, AbstractLinearEstimator):
         return tags
 
 
-def quoted_column_names(model, columns, limit=8):
+def _quoted_column_names(model, columns, limit=8):
     """The names of columns for a message: x0, x1, ... where X has no names."""
     known = getattr(model, "feature_names_in_", None)
     names = [repr(str(known[j])) if known is not None else f"x{j}" for j in columns]
@@ -270,15 +272,16 @@ def warn_rank_deficient(model, fit, n, d):
     if fit.rank == d:
         return
     if n <= d:
-        what = f"{n} rows cannot determine {d} columns"
+        reason = f"{n} rows cannot determine {d} columns"
     elif fit.dropped:
-        names = quoted_column_names(model, fit.dropped)
+        names = _quoted_column_names(model, fit.dropped)
         verb = "are" if len(fit.dropped) > 1 else "is"
-        what = f"{names} {verb} constant or a combination of others"
+        reason = f"{names} {verb} constant or a combination of others"
     else:
-        what = f"singular values below tol={model.tol} were cut"
+        reason = f"singular values below tol={model.tol} were cut"
     warnings.warn(
-        f"X has rank {fit.rank} with {d} columns: {what}. Of the coefficients that fit "
+        f"X has rank {fit.rank} with {d} columns: {reason}. Of the coefficients that "
+        "fit "
         "equally well the smallest were taken.",
         np.exceptions.RankWarning,
         stacklevel=3,
@@ -298,8 +301,12 @@ class CentredOperator(LinearOperator):
         super().__init__(np.dtype(np.float64), X.shape)
 
     def _matmat(self, V):
-        out = self.X @ V - self.mean @ V
-        return out if self.sqrt_weights is None else self.sqrt_weights[:, None] * out
+        product = self.X @ V - self.mean @ V
+        return (
+            product
+            if self.sqrt_weights is None
+            else self.sqrt_weights[:, None] * product
+        )
 
     def _rmatmat(self, U):
         U = U if self.sqrt_weights is None else self.sqrt_weights[:, None] * U
@@ -372,7 +379,7 @@ def classes_from_scores(classes, F):
     return arrays.namespace(classes).take(classes, best)
 
 
-def sparse_raw_prediction(model, X):
+def _sparse_raw_prediction(model, X):
     """Eq. (1) where `coef_` is a CSR matrix."""
     product = lambda x: x @ model.coef_.T
     F = X.map(product) if isinstance(X, DatasetRows) else product(X)
@@ -385,7 +392,7 @@ class AbstractLinearClassifier(Classifier, AbstractLinearEstimator):
     def decision_function(self, X) -> Any:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
         X = self._check_new_data(X, accept_sparse="csr")
-        predict = sparse_raw_prediction if sp.issparse(self.coef_) else raw_prediction
+        predict = _sparse_raw_prediction if sp.issparse(self.coef_) else raw_prediction
         F: Any = predict(self, X)
         return F[:, 0] if F.ndim == 2 and F.shape[1] == 1 else F
 

@@ -28,7 +28,7 @@ ENTRIES = 2048  # of a tile of the residual norm
 
 
 @triton.jit
-def add_norm_kernel(
+def _add_norm_kernel(
     x_ptr,
     change_ptr,
     sum_ptr,
@@ -54,7 +54,7 @@ def add_norm_kernel(
 
 
 @triton.jit
-def add_norm_gradient_kernel(
+def _add_norm_gradient_kernel(
     sum_ptr,
     dsum_ptr,
     dnorm_ptr,
@@ -80,7 +80,7 @@ def add_norm_gradient_kernel(
     tl.store(dx_ptr + place, dx.to(dx_ptr.dtype.element_ty), mask=inside)
 
 
-def norm_tile(width: int) -> tuple[int, int]:
+def _norm_tile(width: int) -> tuple[int, int]:
     """Rows and columns of a tile."""
     block = triton.next_power_of_2(width)
     return max(1, ENTRIES // block), block
@@ -95,8 +95,8 @@ class AddNorm(torch.autograd.Function):
         total, norm = torch.empty_like(x), torch.empty_like(x)
         width = x.shape[-1]
         rows = x.numel() // width
-        tile, block = norm_tile(width)
-        add_norm_kernel[(triton.cdiv(rows, tile),)](
+        tile, block = _norm_tile(width)
+        _add_norm_kernel[(triton.cdiv(rows, tile),)](
             x, change, total, norm, rows, width, eps, ROWS=tile, WIDTH=block
         )
         ctx.save_for_backward(total)
@@ -112,9 +112,9 @@ class AddNorm(torch.autograd.Function):
         dx = torch.empty_like(total)
         width = total.shape[-1]
         rows = total.numel() // width
-        tile, block = norm_tile(width)
+        tile, block = _norm_tile(width)
         dnorm = dnorm.contiguous()
-        add_norm_gradient_kernel[(triton.cdiv(rows, tile),)](
+        _add_norm_gradient_kernel[(triton.cdiv(rows, tile),)](
             total,
             total if dsum is None else dsum.contiguous(),
             dnorm,
@@ -130,7 +130,7 @@ class AddNorm(torch.autograd.Function):
 
 
 @triton.jit
-def softmax_of_scores(q, k, n, KEYS: tl.constexpr, HEAD: tl.constexpr):
+def _softmax_of_scores(q, k, n, KEYS: tl.constexpr, HEAD: tl.constexpr):
     """Softmax of the scores of queries (QUERIES, C) over the first n keys (KEYS, C)."""
     scores = tl.dot(q, tl.trans(k), input_precision="ieee") * (HEAD**-0.5)
     scores = tl.where(tl.arange(0, KEYS)[None, :] < n, scores, float("-inf"))
@@ -139,7 +139,7 @@ def softmax_of_scores(q, k, n, KEYS: tl.constexpr, HEAD: tl.constexpr):
 
 
 @triton.jit
-def short_attention_kernel(
+def _short_attention_kernel(
     q_ptr,
     k_ptr,
     v_ptr,
@@ -160,13 +160,13 @@ def short_attention_kernel(
     q = tl.load(q_ptr + q_place, mask=is_query, other=0.0)
     k = tl.load(k_ptr + k_place, mask=is_key, other=0.0)
     v = tl.load(v_ptr + k_place, mask=is_key, other=0.0)
-    p = softmax_of_scores(q, k, n_keys, KEYS, HEAD)
+    p = _softmax_of_scores(q, k, n_keys, KEYS, HEAD)
     out = tl.dot(p.to(v.dtype), v, input_precision="ieee")
     tl.store(out_ptr + q_place, out.to(out_ptr.dtype.element_ty), mask=is_query)
 
 
 @triton.jit
-def short_attention_gradient_kernel(
+def _short_attention_gradient_kernel(
     q_ptr,
     k_ptr,
     v_ptr,
@@ -191,7 +191,7 @@ def short_attention_gradient_kernel(
     k = tl.load(k_ptr + k_place, mask=is_key, other=0.0)
     v = tl.load(v_ptr + k_place, mask=is_key, other=0.0)
     dout = tl.load(dout_ptr + q_place, mask=is_query, other=0.0)
-    p = softmax_of_scores(q, k, n_keys, KEYS, HEAD)
+    p = _softmax_of_scores(q, k, n_keys, KEYS, HEAD)
     dv = tl.dot(tl.trans(p.to(dout.dtype)), dout, input_precision="ieee")
     dp = tl.dot(dout, tl.trans(v), input_precision="ieee")
     ds = p * (dp - tl.sum(p * dp, axis=1)[:, None]) * (HEAD**-0.5)
@@ -209,7 +209,7 @@ def suits_short_attention(queries, keys, heads: int) -> bool:
     return short and width in (16, 32, 64) and queries.ndim == 3
 
 
-def attention_tile(queries, keys, heads: int):
+def _attention_tile(queries, keys, heads: int):
     """Grid and sizes of the programs of short attention."""
     sizes = [max(16, triton.next_power_of_2(x.shape[1])) for x in (queries, keys)]
     return (queries.shape[0], heads), {
@@ -227,8 +227,8 @@ class ShortAttention(torch.autograd.Function):
     def forward(ctx, queries, keys, values, heads):
         q, k, v = (x.contiguous() for x in (queries, keys, values))
         out = torch.empty_like(q)
-        grid, sizes = attention_tile(q, k, heads)
-        short_attention_kernel[grid](q, k, v, out, q.shape[1], k.shape[1], **sizes)
+        grid, sizes = _attention_tile(q, k, heads)
+        _short_attention_kernel[grid](q, k, v, out, q.shape[1], k.shape[1], **sizes)
         ctx.save_for_backward(q, k, v)
         ctx.heads = heads
         return out
@@ -237,9 +237,9 @@ class ShortAttention(torch.autograd.Function):
     def backward(ctx, dout):
         q, k, v = ctx.saved_tensors
         dq, dk, dv = (torch.empty_like(x) for x in (q, k, v))
-        grid, sizes = attention_tile(q, k, ctx.heads)
+        grid, sizes = _attention_tile(q, k, ctx.heads)
         dout = dout.contiguous()
-        short_attention_gradient_kernel[grid](
+        _short_attention_gradient_kernel[grid](
             q, k, v, dout, dq, dk, dv, q.shape[1], k.shape[1], **sizes
         )
         return dq, dk, dv, None

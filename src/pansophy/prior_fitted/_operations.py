@@ -36,7 +36,7 @@ ROOT_HALF = F(math.sqrt(0.5))
 
 
 @compiled(inner=True, fastmath=FASTMATH_FUSED, forceinline=True)
-def exponential(x):
+def fast_exponential(x):
     """e^x of a float32 of at most 0; 0 is not reached, but 1e-38."""
     t = max(x, LOWEST) * LOG2_E
     k = (t + ROUNDING) - ROUNDING
@@ -53,7 +53,7 @@ def gelu_of(x, out):
         u = abs(v) * ROOT_HALF
         t = ONE / (ONE + P * u)
         tail = t * (A1 + t * (A2 + t * (A3 + t * (A4 + t * A5))))
-        half_tail = HALF * tail * exponential(-u * u)
+        half_tail = HALF * tail * fast_exponential(-u * u)
         out[i] = v * (half_tail if v < ZERO else ONE - half_tail)
 
 
@@ -73,11 +73,11 @@ def rms_norm_of(x, eps, out):
 @compiled(inner=True, fastmath=FASTMATH_FUSED)
 def exponentials(row, top):
     for j in range(row.shape[0]):
-        row[j] = exponential(row[j] - top)
+        row[j] = fast_exponential(row[j] - top)
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def largest_score(row):
+def _largest_score(row):
     top = row[0]
     for j in range(1, row.shape[0]):
         top = max(top, row[j])
@@ -85,7 +85,7 @@ def largest_score(row):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def total_of(row):
+def _total_of(row):
     total = ZERO
     for j in range(row.shape[0]):
         total += row[j]
@@ -97,7 +97,7 @@ def softmax_rows(scores):
     """Each row of scores becomes its softmax, in place."""
     for i in range(scores.shape[0]):
         row = scores[i]
-        exponentials(row, largest_score(row))
-        factor = ONE / total_of(row)
+        exponentials(row, _largest_score(row))
+        factor = ONE / _total_of(row)
         for j in range(row.shape[0]):
             row[j] *= factor

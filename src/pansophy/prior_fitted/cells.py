@@ -64,12 +64,14 @@ def encode_cells(columns: ColumnStatistics, X):
     filled = xp.where(missing, xp.zeros_like(X), X)
     z = (filled - columns.mean) / (columns.scale + 1e-6)
     z = xp.where(missing, xp.zeros_like(z), xp.clip(z, -FARTHEST, FARTHEST))
-    below, through = _counts(columns.ordered, xp.permute_dims(filled, (0, 2, 1)))
-    below = xp.permute_dims(below, (0, 2, 1)) / columns.count
-    through = xp.permute_dims(through, (0, 2, 1)) / columns.count
-    nothing = xp.zeros_like(z)
-    rank = xp.where(missing, nothing, xp.clip(below + through - 1, -1, 1))
-    ties = xp.where(missing, nothing, through - below)
+    share_below, share_at_most = _counts(
+        columns.ordered, xp.permute_dims(filled, (0, 2, 1))
+    )
+    share_below = xp.permute_dims(share_below, (0, 2, 1)) / columns.count
+    share_at_most = xp.permute_dims(share_at_most, (0, 2, 1)) / columns.count
+    zeros = xp.zeros_like(z)
+    rank = xp.where(missing, zeros, xp.clip(share_below + share_at_most - 1, -1, 1))
+    ties = xp.where(missing, zeros, share_at_most - share_below)
     features = [
         xp.ones_like(z),
         xp.astype(missing, z.dtype),
@@ -82,7 +84,7 @@ def encode_cells(columns: ColumnStatistics, X):
         *(3**j * math.pi * rank for j in range(RANK_WAVES)),
         *(2**k * z for k in range(VALUE_WAVES)),
     ]:
-        features += [xp.sin(angle), xp.where(missing, nothing, xp.cos(angle))]
+        features += [xp.sin(angle), xp.where(missing, zeros, xp.cos(angle))]
     return xp.stack(features, axis=-1)
 
 
@@ -92,12 +94,12 @@ def _counts(ordered, values):
         import torch
 
         ordered, values = ordered.contiguous(), values.contiguous()
-        below = torch.searchsorted(ordered, values)
-        through = torch.searchsorted(ordered, values, right=True)
-        return below.to(values.dtype), through.to(values.dtype)
-    below = np.empty_like(values)
-    through = np.empty_like(values)
+        n_below = torch.searchsorted(ordered, values)
+        n_at_most = torch.searchsorted(ordered, values, right=True)
+        return n_below.to(values.dtype), n_at_most.to(values.dtype)
+    n_below = np.empty_like(values)
+    n_at_most = np.empty_like(values)
     for place in np.ndindex(values.shape[:2]):
-        below[place] = np.searchsorted(ordered[place], values[place])
-        through[place] = np.searchsorted(ordered[place], values[place], side="right")
-    return below, through
+        n_below[place] = np.searchsorted(ordered[place], values[place])
+        n_at_most[place] = np.searchsorted(ordered[place], values[place], side="right")
+    return n_below, n_at_most

@@ -203,17 +203,19 @@ def deal_columns(rng, X, y, is_categorical, n_members: int, most: int) -> list:
     scores = [excess_chi_squared(X[:, j], y, is_categorical[j]) for j in range(d)]
     ranked = np.argsort(scores, kind="stable")[::-1]
     best = ranked[: most // 2]
-    others = rng.permutation(ranked[most // 2 :])
+    dealt_often = rng.permutation(ranked[most // 2 :])
     share = most - len(best)
     hands = [range(i * share, (i + 1) * share) for i in range(n_members)]
-    dealt = [np.take(others, hand, mode="wrap") for hand in hands]
+    dealt = [np.take(dealt_often, hand, mode="wrap") for hand in hands]
     return [np.sort(np.r_[best, hand]) for hand in dealt]
 
 
 # Reading and answering
 
 
-def run_network(network: PretrainedNetwork, cells, targets, identities, memory, device):
+def _run_network(
+    network: PretrainedNetwork, cells, targets, identities, memory, device
+):
     """`network.forward` by NumPy, or by torch on a device; arrays in and out."""
     if device is None:
         return forward(
@@ -240,13 +242,13 @@ def run_network(network: PretrainedNetwork, cells, targets, identities, memory, 
         return outputs.cpu().numpy(), pairs
 
 
-def read_rows(network, view, statistics, seen, targets, device) -> tuple:
+def _read_rows(network, view, statistics, seen, targets, device) -> tuple:
     """Memory of training rows as a member sees them."""
     cells = encode_cells(statistics, seen)
-    _, memory = run_network(network, cells, targets, view.identities, None, device)
-    most = np.finfo(np.float16).max
+    _, memory = _run_network(network, cells, targets, view.identities, None, device)
+    limit = np.finfo(np.float16).max
     return tuple(
-        tuple(np.clip(part, -most, most).astype(np.float16) for part in pair)
+        tuple(np.clip(part, -limit, limit).astype(np.float16) for part in pair)
         for pair in memory
     )
 
@@ -267,7 +269,7 @@ def read_training_rows(
     grid = np.zeros(0) if grid is None else grid
     if keep_rows:
         return Member(view, statistics, grid, (), KeptRows(seen, targets))
-    memory = read_rows(network, view, statistics, seen, targets, device)
+    memory = _read_rows(network, view, statistics, seen, targets, device)
     return Member(view, statistics, grid, memory)
 
 
@@ -276,17 +278,17 @@ def member_outputs(network, member: Member, X, device=None) -> np.ndarray:
     memory = member.memory
     if member.rows is not None:
         seen, targets = member.rows
-        memory = read_rows(
+        memory = _read_rows(
             network, member.view, member.statistics, seen, targets, device
         )
     identities = member.view.identities
-    nothing = np.zeros((1, 0, network.shape.n_targets), np.float32)
+    no_targets = np.zeros((1, 0, network.shape.n_targets), np.float32)
     blocks = []
     for start in range(0, len(X), BLOCK):
         seen = member.view.apply(X[start : start + BLOCK])
         cells = encode_cells(member.statistics, seen)
         pairs = ((k.astype(np.float32), v.astype(np.float32)) for k, v in memory)
-        outputs, _ = run_network(network, cells, nothing, identities, pairs, device)
+        outputs, _ = _run_network(network, cells, no_targets, identities, pairs, device)
         blocks.append(outputs[0])
     return np.concatenate(blocks)
 
@@ -304,11 +306,14 @@ def average_classes(logits: list, groups: list, n_classes: int) -> np.ndarray:
         softmax(z.astype(np.float64), axis=1)[:, g]
         for z, g in zip(logits, groups, strict=True)
     ]
-    together = [np.equal.outer(g, g).astype(float) for g in groups]
+    same_group = [np.equal.outer(g, g).astype(float) for g in groups]
     P = np.full(predicted[0].shape, 1 / n_classes)
     for _ in range(CODE_STEPS):  # of equation (1)
         P = P * np.mean(
-            [q / (P @ same) for q, same in zip(predicted, together, strict=True)],
+            [
+                q / (P @ is_same)
+                for q, is_same in zip(predicted, same_group, strict=True)
+            ],
             axis=0,
         )
         P /= P.sum(axis=1, keepdims=True)

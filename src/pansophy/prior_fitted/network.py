@@ -48,7 +48,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.arrays.arrays import namespace
-from .operations import add_norm, attention, gelu, linear, rms_norm
+from .operations import add_norm, gelu, linear, multi_head_attention, rms_norm
 
 IDENTITY = 16  # length of the random vector that tells columns apart
 
@@ -106,7 +106,7 @@ class NetworkShape:
         return shapes
 
 
-def attention_block(weights, name: str, x, normed, keys, values, n_sources: int):
+def _attention_block(weights, name: str, x, normed, keys, values, n_sources: int):
     """Equations (2) and (3) for x (..., q, w) with its norm; gives the next x and norm.
 
     Keys and values are (..., n, w), all heads side by side.
@@ -117,13 +117,13 @@ def attention_block(weights, name: str, x, normed, keys, values, n_sources: int)
     query = weights[f"{name}.query"]
     query = query.reshape(heads, -1) * factor[:, None]  # of the weights: they are few
     queries = linear(normed, query.reshape(x.shape[-1], x.shape[-1]))
-    mixed = attention(queries, keys, values, heads)
+    mixed = multi_head_attention(queries, keys, values, heads)
     x, normed = add_norm(x, linear(mixed, weights[f"{name}.mix"]))
-    up = gelu(linear(normed, weights[f"{name}.up"]))
-    return add_norm(x, linear(up, weights[f"{name}.down"]))
+    hidden = gelu(linear(normed, weights[f"{name}.up"]))
+    return add_norm(x, linear(hidden, weights[f"{name}.down"]))
 
 
-def keys_values(weights, name: str, normed) -> tuple[Any, Any]:
+def _keys_values(weights, name: str, normed) -> tuple[Any, Any]:
     """Keys and values of sources whose norms are given, (..., n, w)."""
     return (
         linear(normed, weights[f"{name}.key"]),
@@ -162,7 +162,7 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
 
     def read(name, sources):
         """Keys and values of the training rows, made or remembered."""
-        pair = keys_values(weights, name, sources()) if known is None else next(known)
+        pair = _keys_values(weights, name, sources()) if known is None else next(known)
         kept.append(pair)
         return pair
 
@@ -176,15 +176,15 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
     for i in range(shape.column_blocks):
 
         def inducing(i=i, normed=normed):
-            keys, values = keys_values(weights, f"read.{i}", normed[:, :n])
+            keys, values = _keys_values(weights, f"read.{i}", normed[:, :n])
             start = weights[f"inducing.{i}"]
             start = xp.broadcast_to(start, (B * d, *start.shape))
-            return attention_block(
+            return _attention_block(
                 weights, f"read.{i}", start, rms_norm(start), keys, values, n
             )[1]
 
         keys, values = read(f"write.{i}", inducing)
-        x, normed = attention_block(
+        x, normed = _attention_block(
             weights, f"write.{i}", x, normed, keys, values, shape.n_inducing
         )
 
@@ -196,11 +196,11 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
     x = xp.concat([summaries, x], axis=1)
     normed = rms_norm(x)
     for i in range(shape.row_blocks):
-        keys, values = keys_values(weights, f"row.{i}", normed)
+        keys, values = _keys_values(weights, f"row.{i}", normed)
         if i == shape.row_blocks - 1:  # the summaries alone are read from here on
             x, normed = x[:, : shape.n_summaries], normed[:, : shape.n_summaries]
         n_sources = d + shape.n_summaries
-        x, normed = attention_block(
+        x, normed = _attention_block(
             weights, f"row.{i}", x, normed, keys, values, n_sources
         )
 
@@ -218,7 +218,7 @@ def forward(weights, shape: NetworkShape, cells, targets, identities, memory=Non
         if i == shape.context_blocks - 1:  # only the new rows are read from here on
             x, normed = x[:, n:], normed[:, n:]
         n_sources = keys.shape[1]
-        x, normed = attention_block(
+        x, normed = _attention_block(
             weights, f"context.{i}", x, normed, keys, values, n_sources
         )
     hidden = gelu(linear(normed, weights["hidden"]))

@@ -59,13 +59,13 @@ def gelu(x):
     return out
 
 
-def attention(queries, keys, values, heads: int):
+def multi_head_attention(queries, keys, values, heads: int):
     """Attention of queries (B, q, w) to keys and values (B, n, w).
 
     The heads cut the last axis into parts of equal width.
     """
     if not is_torch(queries):
-        return blocked_attention(queries, keys, values, heads)
+        return _blocked_attention(queries, keys, values, heads)
     if queries.is_cuda and has_triton():
         from ._network_triton import ShortAttention, suits_short_attention
 
@@ -82,8 +82,8 @@ def attention(queries, keys, values, heads: int):
     return mixed.transpose(-3, -2).flatten(-2)
 
 
-def blocked_attention(queries, keys, values, heads: int):
-    """`attention` of NumPy arrays, so many queries at a time that scores stay few."""
+def _blocked_attention(queries, keys, values, heads: int):
+    """`multi_head_attention` of arrays, with few scores at a time."""
     from ._operations import softmax_rows
 
     B, q, w = queries.shape

@@ -38,14 +38,14 @@ class PretrainedNetwork(NamedTuple):
     digest: str  # of the file
 
 
-def pretrained_path() -> Path:
+def _pretrained_path() -> Path:
     """The file of weights that the estimators use."""
     return Path(os.environ.get(VARIABLE) or PACKAGED)
 
 
 def has_pretrained() -> bool:
     """Whether there is a file of weights."""
-    return pretrained_path().is_file()
+    return _pretrained_path().is_file()
 
 
 def load_pretrained(path=None) -> PretrainedNetwork:
@@ -57,7 +57,7 @@ def load_pretrained(path=None) -> PretrainedNetwork:
     >>> load_pretrained().shape.n_cell_features
     24
     """
-    path = Path(path) if path is not None else pretrained_path()
+    path = Path(path) if path is not None else _pretrained_path()
     try:
         stamp = path.stat().st_mtime_ns
     except OSError:
@@ -83,8 +83,8 @@ def _read_pretrained(path: Path, stamp: int) -> PretrainedNetwork:
         raise ValueError(f"{path} holds no weights of a network for tables.")
     shape = NetworkShape(**json.loads(meta["shape"]))
     weights = {name: _as_float32(tensor) for name, tensor in tensors}
-    found = {name: w.shape for name, w in weights.items()}
-    if found != shape.parameters():
+    shapes = {name: w.shape for name, w in weights.items()}
+    if shapes != shape.parameters():
         raise ValueError(f"the weights in {path} do not have the shapes it states.")
     return PretrainedNetwork(
         weights,

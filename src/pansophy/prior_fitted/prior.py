@@ -92,7 +92,7 @@ def standardise_tables(x: Tensor) -> Tensor:
     return centred / (centred.square().mean(1, keepdim=True).sqrt() + 1e-5)
 
 
-def take_columns_of(x: Tensor, index: Tensor) -> Tensor:
+def _take_columns_of(x: Tensor, index: Tensor) -> Tensor:
     """Columns (B, k) of tables (B, N, d)."""
     return torch.gather(x, 2, index[:, None].expand(-1, x.shape[1], -1))
 
@@ -139,7 +139,7 @@ ACTIVATIONS = (
 )
 
 
-def net_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
+def _net_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     """h nodes of a random layer with sparse weights and three activations."""
     B, _, k = x.shape
     W = source.normal(B, k, h) / math.sqrt(k)
@@ -157,7 +157,7 @@ def net_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
 def tree_layer(source: RandomSource, x: Tensor, h: int, depth: int) -> Tensor:
     """h random oblivious trees; thresholds are values of random rows."""
     B, N, k = x.shape
-    value = take_columns_of(x, source.integers(k, B, h * depth))
+    value = _take_columns_of(x, source.integers(k, B, h * depth))
     row = source.integers(N, B, 1, h * depth)
     bits = (value > torch.gather(value, 1, row)).view(B, N, h, depth)
     powers = 2 ** torch.arange(depth, device=x.device)
@@ -166,7 +166,7 @@ def tree_layer(source: RandomSource, x: Tensor, h: int, depth: int) -> Tensor:
     return torch.gather(heights, 1, leaf)
 
 
-def smooth_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
+def _smooth_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     """h draws of a Gaussian process with few relevant inputs, by random waves."""
     B, _, k = x.shape
     waves = 64
@@ -178,30 +178,30 @@ def smooth_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     return torch.bmm(torch.cos(torch.bmm(x, W) + phase), amplitude)
 
 
-def product_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
+def _product_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     """h products of two nodes."""
     B, _, k = x.shape
-    left = take_columns_of(x, source.integers(k, B, h))
-    return left * take_columns_of(x, source.integers(k, B, h))
+    left = _take_columns_of(x, source.integers(k, B, h))
+    return left * _take_columns_of(x, source.integers(k, B, h))
 
 
 def draw_layer(source: RandomSource, x: Tensor, h: int) -> Tensor:
     """One random layer of h nodes, with noise, standardised."""
     kind = source.host.random()
     if kind < 0.2:
-        out = tree_layer(source, x, h, int(source.host.integers(1, 6)))
+        nodes = tree_layer(source, x, h, int(source.host.integers(1, 6)))
     elif kind < 0.3:
-        out = smooth_layer(source, x, h)
+        nodes = _smooth_layer(source, x, h)
     elif kind < 0.36:
-        out = product_layer(source, x, h)
+        nodes = _product_layer(source, x, h)
     else:
-        out = net_layer(source, x, h)
-    out = standardise_tables(out)
+        nodes = _net_layer(source, x, h)
+    nodes = standardise_tables(nodes)
     noise = source.log_normal(-2.5, 1.2)
-    return standardise_tables(out + noise * source.normal(*out.shape))
+    return standardise_tables(nodes + noise * source.normal(*nodes.shape))
 
 
-def draw_nodes(source: RandomSource, B: int, N: int, d: int) -> Tensor:
+def _draw_nodes(source: RandomSource, B: int, N: int, d: int) -> Tensor:
     """Nodes (B, N, at least d) of a random layered graph."""
     h = int(source.pick((d + 4, 2 * d + 8)))
     x = draw_causes(source, B, N, int(source.host.integers(1, h + 1)))
@@ -218,7 +218,7 @@ def draw_nodes(source: RandomSource, B: int, N: int, d: int) -> Tensor:
 # 3. Target
 
 
-def draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor:
+def _draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor:
     """m standardised scores (B, N, m) of the columns Z, without noise."""
     B, N, k = Z.shape
     kind = source.host.random()
@@ -236,10 +236,10 @@ def draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor
     elif kind < 0.68:  # a small net
         t = Z
         for width in source.pick(((16,), (16,), (24, 16))):
-            t = standardise_tables(net_layer(source, t, width))
+            t = standardise_tables(_net_layer(source, t, width))
         t = torch.bmm(t, source.normal(B, t.shape[2], m))
     elif kind < 0.76:  # smooth
-        t = smooth_layer(source, Z, m)
+        t = _smooth_layer(source, Z, m)
     elif kind < 0.84:  # the nearest prototype
         prototypes = int(source.pick((1, 2, 4)))
         weight = (source.uniform(B, 1, k) < max(3.0 / k, 0.4)).float()
@@ -248,7 +248,7 @@ def draw_scores(source: RandomSource, Z: Tensor, pool: Tensor, m: int) -> Tensor
         distance = torch.cdist(V, torch.gather(V, 1, row))
         t = -distance.view(B, N, m, prototypes).min(-1)[0]
     elif kind < 0.97:  # hidden nodes
-        t = take_columns_of(pool, source.integers(pool.shape[2], B, m))
+        t = _take_columns_of(pool, source.integers(pool.shape[2], B, m))
     else:  # nothing that could be learnt
         t = source.normal(B, N, m)
     return standardise_tables(t)
@@ -259,13 +259,13 @@ def draw_noise(source: RandomSource) -> float:
     return 0.0 if source.chance(0.06) else source.log_uniform(0.01, 4.0)
 
 
-def draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tensor:
+def _draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tensor:
     """Class of each row: cuts of one score, or the largest of c scores."""
     B, N, _ = Z.shape
-    several = c > 2 and source.chance(0.65)
-    t = draw_scores(source, Z, pool, c if several else 1)
+    has_several_scores = c > 2 and source.chance(0.65)
+    t = _draw_scores(source, Z, pool, c if has_several_scores else 1)
     t = t + draw_noise(source) * source.normal(*t.shape)
-    if several:
+    if has_several_scores:
         offset = source.pick((0.0, 0.5, 1.0)) * source.normal(B, 1, c)
         y = (t + offset).argmax(-1)
     else:
@@ -277,7 +277,7 @@ def draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tenso
             places = [round(share) for share in shares]
             cuts = torch.stack([ordered[:, i] for i in places], 1)[..., None]
         y = (t > cuts.transpose(1, 2)).sum(-1)
-    if several or source.chance(0.5):
+    if has_several_scores or source.chance(0.5):
         y = torch.gather(source.permutations(B, c), 1, y)
     if source.chance(0.15):  # wrong labels
         wrong = source.uniform(B, N) < 0.3 * source.host.random()
@@ -285,9 +285,9 @@ def draw_classes(source: RandomSource, Z: Tensor, pool: Tensor, c: int) -> Tenso
     return y
 
 
-def draw_numbers(source: RandomSource, Z: Tensor, pool: Tensor) -> Tensor:
+def _draw_numbers(source: RandomSource, Z: Tensor, pool: Tensor) -> Tensor:
     """Number of each row: a score with noise, warped."""
-    t = draw_scores(source, Z, pool, 1)
+    t = _draw_scores(source, Z, pool, 1)
     noise = source.normal(*t.shape)
     if source.chance(0.15):  # heavy tails
         noise = noise / (source.uniform(*t.shape) + 0.1).sqrt()
@@ -312,7 +312,7 @@ def draw_numbers(source: RandomSource, Z: Tensor, pool: Tensor) -> Tensor:
 # 5. Columns as they are in real tables
 
 
-def code_columns(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
+def _code_columns(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
     """Columns cut into levels: codes as they are written, and what the levels mean."""
     B, _, d = X.shape
     q = int(source.pick((2, 2, 2, 3, 4, 5, 8, 12, 20)))
@@ -327,14 +327,14 @@ def code_columns(source: RandomSource, X: Tensor) -> tuple[Tensor, Tensor]:
     return level.float(), standardise_tables(meaning)
 
 
-def draw_columns(source: RandomSource, pool: Tensor, d: int) -> tuple[Tensor, Tensor]:
+def _draw_columns(source: RandomSource, pool: Tensor, d: int) -> tuple[Tensor, Tensor]:
     """Columns as they are written, and as the target depends on them."""
     B = pool.shape[0]
     chosen = source.permutations(B, pool.shape[2])[:, :d]
-    meaning = take_columns_of(pool, chosen)
+    meaning = _take_columns_of(pool, chosen)
     X = meaning
     if source.chance(0.65):
-        code, of_code = code_columns(source, X)
+        code, of_code = _code_columns(source, X)
         mask = source.uniform(B, 1, d) < source.host.random() ** 0.7
         X = torch.where(mask, code, X)
         if source.chance(0.6):  # the target depends on the code
@@ -372,12 +372,12 @@ def with_repeated_rows(
 ) -> tuple[Tensor, Tensor]:
     """Some rows are other rows again, at times with small changes."""
     B, N, d = X.shape
-    again = source.uniform(B, N) < source.host.uniform(0.05, 0.7)
-    other = torch.where(
-        again, source.integers(N, B, N), torch.arange(N, device=X.device)
+    is_repeated = source.uniform(B, N) < source.host.uniform(0.05, 0.7)
+    source_rows = torch.where(
+        is_repeated, source.integers(N, B, N), torch.arange(N, device=X.device)
     )
-    X = torch.gather(X, 1, other[..., None].expand(-1, -1, d))
-    y = torch.gather(y, 1, other)
+    X = torch.gather(X, 1, source_rows[..., None].expand(-1, -1, d))
+    y = torch.gather(y, 1, source_rows)
     if source.chance(0.5):
         X = X + source.log_uniform(0.001, 0.1) * source.normal(B, N, d)
     return X, y
@@ -395,15 +395,15 @@ def draw_tables(
     >>> tables.X.shape, tables.y.shape
     (torch.Size([3, 50, 4]), torch.Size([3, 50]))
     """
-    pool = draw_nodes(source, B, N, d)
-    X, meaning = draw_columns(source, pool, d)
+    pool = _draw_nodes(source, B, N, d)
+    X, meaning = _draw_columns(source, pool, d)
     Z = meaning if source.chance(0.65) else pool
     if numbers:
         n_classes = 0
-        y = draw_numbers(source, Z, pool)
+        y = _draw_numbers(source, Z, pool)
     else:
         n_classes = source.pick(CLASS_COUNTS)
-        y = draw_classes(source, Z, pool, n_classes)
+        y = _draw_classes(source, Z, pool, n_classes)
     X = distort_columns(source, X)
     if source.chance(0.12):
         X, y = with_repeated_rows(source, X, y)

@@ -30,16 +30,16 @@ def encode_targets(y, n_classes: int):
     For classes (whole numbers below `n_classes`) mean and scale are 0 and 1.
     """
     xp = namespace(y)
-    where = device(y)
+    device_of_y = device(y)
     B, n = y.shape
     if n_classes:
-        levels = xp.arange(N_CLASSES, dtype=y.dtype, device=where)
+        levels = xp.arange(N_CLASSES, dtype=y.dtype, device=device_of_y)
         classes = xp.astype(y[..., None] == levels, xp.float32)
-        cells = xp.zeros((B, n, N_CELL_FEATURES), dtype=xp.float32, device=where)
-        mean = xp.zeros((B, 1), dtype=xp.float32, device=where)
-        scale = xp.ones((B, 1), dtype=xp.float32, device=where)
+        cells = xp.zeros((B, n, N_CELL_FEATURES), dtype=xp.float32, device=device_of_y)
+        mean = xp.zeros((B, 1), dtype=xp.float32, device=device_of_y)
+        scale = xp.ones((B, 1), dtype=xp.float32, device=device_of_y)
     else:
-        classes = xp.zeros((B, n, N_CLASSES), dtype=y.dtype, device=where)
+        classes = xp.zeros((B, n, N_CLASSES), dtype=y.dtype, device=device_of_y)
         columns = describe_columns(y[..., None])
         cells = encode_cells(columns, y[..., None])[:, :, 0]
         mean = columns.mean[..., 0]

@@ -184,9 +184,9 @@ class RecordedSteps:
     def update(self, work, state: list[Tensor]) -> None:
         """Do what `work` does to the state."""
         if self.update_graph is None:
-            before = [t.clone() for t in state]
+            old_values = [t.clone() for t in state]
             self.update_graph, _ = self._record(work)
-            for t, value in zip(state, before, strict=True):
+            for t, value in zip(state, old_values, strict=True):
                 t.copy_(value)
         self.update_graph.replay()
 
@@ -255,11 +255,11 @@ class PriorTraining:
     def run(self, most_seconds: float | None = None, log=None) -> "PriorTraining":
         """Train to the end of the run, or for so many seconds."""
         begin = time.perf_counter()
-        before = self.elapsed
+        elapsed_before = self.elapsed
         totals = torch.zeros(2, 2, device=self.device)  # sum and count, by kind
         while self.progress < 1:
             spent = time.perf_counter() - begin
-            self.elapsed = before + spent
+            self.elapsed = elapsed_before + spent
             if most_seconds is not None and spent > most_seconds:
                 break
             numbers = self.source.chance(self.share_of_numbers)
@@ -377,7 +377,10 @@ class PriorTraining:
             tables = draw_tables(source, B, N, d, kind == "numbers")
             inputs = step_inputs(tables, n, source.normal(B, d, IDENTITY), 1.0)
             losses[kind].append(table_loss(weights, self.shape, inputs))
-        return {kind: float(torch.stack(each).mean()) for kind, each in losses.items()}
+        return {
+            kind: float(torch.stack(batch_losses).mean())
+            for kind, batch_losses in losses.items()
+        }
 
     def save_checkpoint(self, path) -> None:
         """Write all that the rest of the run depends on."""

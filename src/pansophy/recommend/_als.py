@@ -52,7 +52,7 @@ def conjugate_gradient_rows(
     k = V.shape[1]
     r, p, q = np.empty(k, V.dtype), np.empty(k, V.dtype), np.empty(k, V.dtype)
     d, e = np.empty(k, V.dtype), np.empty(k, V.dtype)
-    zero, one = V.dtype.type(0), V.dtype.type(1)
+    zero, unity = V.dtype.type(0), V.dtype.type(1)
     total = 0.0
     for u in range(first, last):
         begin, end = indptr[u], indptr[u + 1]
@@ -63,7 +63,7 @@ def conjugate_gradient_rows(
         for f in range(k):
             e[f] = g[f] + c[u]
             d[f] = m[u] * h[f] + c[u]
-            d[f] = one / d[f] if d[f] > 0 else zero
+            d[f] = unity / d[f] if d[f] > 0 else zero
         value = normal_matrix_product(begin, end, indices, a, t, V, e, x, q, True)
         size = zero
         for f in range(k):
@@ -71,9 +71,9 @@ def conjugate_gradient_rows(
             p[f] = d[f] * r[f]
             size += r[f] * p[f]
             value += np.float64(x[f]) * np.float64(r[f])
-        least = max(enough * size, V.dtype.type(1e-30))
+        stop = max(enough * size, V.dtype.type(1e-30))
         for _ in range(steps):
-            if not size > least:
+            if not size > stop:
                 break
             normal_matrix_product(begin, end, indices, a, t, V, e, p, q, False)
             bend = zero
@@ -132,12 +132,12 @@ def normal_matrix_product(begin, end, indices, a, t, V, e, x, q, start):
         else:
             s0, s1, s2, s3 = a[j] * s0, a[j1] * s1, a[j2] * s2, a[j3] * s3
         s1, s2, s3 = s1 if d1 else zero, s2 if d2 else zero, s3 if d3 else zero
-        add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3)
+        _add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3)
     return value
 
 
 @compiled(fastmath=FASTMATH)
-def add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
+def _add_four_rows(q, s0, s1, s2, s3, v0, v1, v2, v3):
     """q += s0 v0 + s1 v1 + s2 v2 + s3 v3."""
     for f in range(len(q)):
         q[f] += s0 * v0[f] + s1 * v1[f] + s2 * v2[f] + s3 * v3[f]
@@ -167,12 +167,12 @@ def cholesky_rows(first, last, indptr, indices, a, t, V, G, c, U):
                 b[e] += t[j] * v[e]
                 for f in range(e + 1):
                     A[e, f] += s * v[f]
-        total -= 0.5 * solve_rank_deficient(A, b, x)
+        total -= 0.5 * _solve_rank_deficient(A, b, x)
     return total
 
 
 @compiled
-def solve_rank_deficient(A, b, x):
+def _solve_rank_deficient(A, b, x):
     """x = A^-1 b from the lower half of A, which is overwritten; returns x.b.
 
     A pivot that is nothing but rounding means that a direction is not determined by
@@ -181,16 +181,16 @@ def solve_rank_deficient(A, b, x):
     k = len(b)
     y = np.empty(k)
     for e in range(k):
-        own = A[e, e]
+        diagonal = A[e, e]
         for f in range(e):
             s = A[e, f]
             for g in range(f):
                 s -= A[e, g] * A[f, g]
             A[e, f] = s / A[f, f] if A[f, f] > 0 else 0.0
-        s = own
+        s = diagonal
         for g in range(e):
             s -= A[e, g] * A[e, g]
-        A[e, e] = np.sqrt(s) if s > 1e-12 * own else 0.0
+        A[e, e] = np.sqrt(s) if s > 1e-12 * diagonal else 0.0
         s = b[e]
         for g in range(e):
             s -= A[e, g] * y[g]

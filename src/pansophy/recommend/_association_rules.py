@@ -6,7 +6,7 @@ from ..core.loops.compiled import compiled
 
 
 @compiled
-def bits_set_in_word(x):
+def _bits_set_in_word(x):
     """Number of bits of a word that are 1."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = x & np.uint64(0x3333333333333333)
@@ -39,7 +39,7 @@ def frequent_extensions(bits, a, least):
     for b in range(a + 1, n):
         shared = np.uint64(0)
         for t in range(words):
-            shared += bits_set_in_word(bits[a, t] & bits[b, t])
+            shared += _bits_set_in_word(bits[a, t] & bits[b, t])
         if np.int64(shared) >= least:
             rows[m], counts[m] = b, shared
             m += 1

@@ -23,34 +23,34 @@ class SparseRatings(NamedTuple):
 
 
 @compiled
-def rounded_magnitude(s):
+def _rounded_magnitude(s):
     """|s| in units of 2^-40: what differs by rounding alone is equal."""
     return np.rint(abs(s) * 1099511627776.0)
 
 
 @compiled
-def insert_similar_row(s, b, codes, sims, count):
+def _insert_similar_row(s, b, codes, sims, count):
     """Put row b with similarity s into the sorted lists; how many there are then.
 
     Sorted by |s| falling, equal ones by row number.
     """
     n = len(codes)
-    size = rounded_magnitude(s)
+    size = _rounded_magnitude(s)
     if count == n:
-        least = rounded_magnitude(sims[n - 1])
-        if size < least or (size == least and b > codes[n - 1]):
+        least_size = _rounded_magnitude(sims[n - 1])
+        if size < least_size or (size == least_size and b > codes[n - 1]):
             return count
-        at = n - 1
+        slot = n - 1
     else:
-        at = count
+        slot = count
         count += 1
-    while at > 0:
-        other = rounded_magnitude(sims[at - 1])
-        if other > size or (other == size and codes[at - 1] < b):
+    while slot > 0:
+        other_size = _rounded_magnitude(sims[slot - 1])
+        if other_size > size or (other_size == size and codes[slot - 1] < b):
             break
-        sims[at], codes[at] = sims[at - 1], codes[at - 1]
-        at -= 1
-    sims[at], codes[at] = s, b
+        sims[slot], codes[slot] = sims[slot - 1], codes[slot - 1]
+        slot -= 1
+    sims[slot], codes[slot] = s, b
     return count
 
 
@@ -66,19 +66,19 @@ def cosine_neighbors(
     ptr, col, x = by_row
     cptr, crow, cx = by_column
     size, csize = norms
-    shrink, least = limits
+    shrink, min_overlap = limits
     n = len(csize)
     dot, common = np.zeros(n), np.zeros(n, np.int32)
     touched = np.empty(n, np.int32)
-    counted = shrink > 0 or least > 1
+    counted = shrink > 0 or min_overlap > 1
     for row in range(first, last):
         m, work = 0, 0
         for j in range(ptr[row], ptr[row + 1]):
             work += cptr[col[j] + 1] - cptr[col[j]]
-        every = work > n // 2 and not counted  # cheaper than a list of who was met
+        scans_all = work > n // 2 and not counted  # cheaper than a list of who was met
         for j in range(ptr[row], ptr[row + 1]):
             c, v = col[j], x[j]
-            if every:
+            if scans_all:
                 raters, z = crow[cptr[c] : cptr[c + 1]], cx[cptr[c] : cptr[c + 1]]
                 for t in range(len(raters)):
                     dot[raters[t]] += v * z[t]
@@ -90,22 +90,22 @@ def cosine_neighbors(
                     m += 1
                 common[b] += 1
                 dot[b] += v * cx[t]
-        if every:
+        if scans_all:
             m = n
-        count, enough = 0, 0.0
+        count, needed = 0, 0.0
         for t in range(m):
-            b = t if every else np.int64(touched[t])
+            b = t if scans_all else np.int64(touched[t])
             d, o = dot[b], common[b]
             dot[b], common[b] = 0.0, 0
-            if (exclude_self and b == row) or d == 0 or (counted and o < least):
+            if (exclude_self and b == row) or d == 0 or (counted and o < min_overlap):
                 continue
             s = d / (size[row] * csize[b])
             if counted:
                 s *= o / (o + shrink)
-            if abs(s) >= enough:
-                count = insert_similar_row(s, b, codes[row], sims[row], count)
+            if abs(s) >= needed:
+                count = _insert_similar_row(s, b, codes[row], sims[row], count)
                 if count == codes.shape[1]:
-                    enough = abs(sims[row, count - 1]) * (1 - 1e-9)
+                    needed = abs(sims[row, count - 1]) * (1 - 1e-9)
 
 
 @compiled
@@ -115,7 +115,7 @@ def correlation_neighbors(
     """The nearest rows over common columns only: COMMON or, with means, PEARSON."""
     ptr, col, x = by_row
     cptr, crow, cx = by_column
-    shrink, least = limits
+    shrink, min_overlap = limits
     n = 0
     for t in range(len(crow)):
         n = max(n, crow[t] + 1)
@@ -144,15 +144,15 @@ def correlation_neighbors(
             b = touched[t]
             o = sums[b, 0]
             s = 0.0
-            if not (exclude_self and b == row) and o >= least:
-                s = correlation_from_sums(sums[b], kind) * (o / (o + shrink))
+            if not (exclude_self and b == row) and o >= min_overlap:
+                s = _correlation_from_sums(sums[b], kind) * (o / (o + shrink))
             sums[b, :] = 0
             if s != 0:
-                count = insert_similar_row(s, b, codes[row], sims[row], count)
+                count = _insert_similar_row(s, b, codes[row], sims[row], count)
 
 
 @compiled
-def correlation_from_sums(e, kind):
+def _correlation_from_sums(e, kind):
     """x.z / (|x| |z|) from sums over common cells, about the means if PEARSON.
 
     0 if one of the two does not vary.
@@ -168,7 +168,7 @@ def correlation_from_sums(e, kind):
 
 
 @compiled
-def column_position(col, begin, end, c):
+def _column_position(col, begin, end, c):
     """Position of column c in a sorted row, or -1."""
     low, high = begin, end
     while low < high:
@@ -194,9 +194,9 @@ def predict_pairs(rows, cols, codes, sims, ptr, col, x, turned, k, plain, out):
             if b < 0 or held == k:
                 break
             a, c = (cols[q], b) if turned else (b, cols[q])
-            at = column_position(col, ptr[a], ptr[a + 1], c)
-            if at >= 0:
-                top += s[t] * x[at]
+            cell = _column_position(col, ptr[a], ptr[a + 1], c)
+            if cell >= 0:
+                top += s[t] * x[cell]
                 bottom += abs(s[t])
                 held += 1
         if plain:
@@ -218,10 +218,10 @@ def score_all_columns(rows, codes, sims, ptr, col, x, k, plain, out):
             b = near[t]
             if b < 0:
                 break
-            for at in range(ptr[b], ptr[b + 1]):
-                c = col[at]
+            for cell in range(ptr[b], ptr[b + 1]):
+                c = col[cell]
                 if held[c] < k:
-                    out[q, c] += s[t] * x[at]
+                    out[q, c] += s[t] * x[cell]
                     bottom[c] += abs(s[t])
                     held[c] += 1
         if not plain:
@@ -234,14 +234,14 @@ def score_all_rows(cols, codes, sims, cptr, crow, cx, k, plain, out):
     """`predict_pairs` of all rows for some columns: (m, n_rows)."""
     n = out.shape[1]
     value = np.empty(n)
-    has = np.zeros(n, np.bool_)
+    is_rated = np.zeros(n, np.bool_)
     for q in range(len(cols)):
         out[q, :] = 0
         if cols[q] < 0:
             continue
         begin, end = cptr[cols[q]], cptr[cols[q] + 1]
-        for at in range(begin, end):
-            has[crow[at]], value[crow[at]] = True, cx[at]
+        for cell in range(begin, end):
+            is_rated[crow[cell]], value[crow[cell]] = True, cx[cell]
         for row in range(n):
             near, s = codes[row], sims[row]
             top, bottom, held = 0.0, 0.0, 0
@@ -249,12 +249,12 @@ def score_all_rows(cols, codes, sims, cptr, crow, cx, k, plain, out):
                 b = near[t]
                 if b < 0 or held == k:
                     break
-                if has[b]:
+                if is_rated[b]:
                     top += s[t] * value[b]
                     bottom += abs(s[t])
                     held += 1
             if plain:
                 bottom = 1.0
             out[q, row] = top / bottom if bottom > 0 else 0.0
-        for at in range(begin, end):
-            has[crow[at]] = False
+        for cell in range(begin, end):
+            is_rated[crow[cell]] = False

@@ -27,7 +27,7 @@ class Factors(NamedTuple):
 
 
 @compiled(fastmath=FASTMATH)
-def sgd_epoch(rows, ratings, reg, rate, biased, factors):
+def factor_sgd_epoch(rows, ratings, reg, rate, biased, factors):
     """One step for each of the ratings `rows`, in that order; factors change."""
     users, items, r, w, m = ratings
     b, c, U, V = factors

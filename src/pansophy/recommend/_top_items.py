@@ -14,16 +14,16 @@ def select_largest(S, n, codes, scores):
     for row in range(len(S)):
         s, c, v = S[row], codes[row], scores[row]
         held = 0
-        least = -np.inf
+        least_kept = -np.inf
         for j in range(len(s)):
             x = s[j]
-            if not x > least:
+            if not x > least_kept:
                 continue
-            at = held if held < n else n - 1
-            while at > 0 and v[at - 1] < x:
-                v[at], c[at] = v[at - 1], c[at - 1]
-                at -= 1
-            v[at], c[at] = x, j
+            slot = held if held < n else n - 1
+            while slot > 0 and v[slot - 1] < x:
+                v[slot], c[slot] = v[slot - 1], c[slot - 1]
+                slot -= 1
+            v[slot], c[slot] = x, j
             held = min(held + 1, n)
             if held == n:
-                least = v[n - 1]
+                least_kept = v[n - 1]

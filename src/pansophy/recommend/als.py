@@ -103,26 +103,28 @@ def ridge_problems(
         if w is None
         else fill_pattern(ratings.order, w.astype(r.dtype, copy=False))
     )
-    made = []
+    problems = []
     constant = 0.0
     for turned in (False, True):
         if turned:  # values are carried along: to look them up would be slower
             table = table.T.tocsr()
             mass = None if mass is None else mass.T.tocsr()
-        a, t = confidence_and_target(
+        a, t = _confidence_and_target(
             table.data, None if mass is None else mass.data, implicit, alpha
         )
         if not turned:
             squares = t if implicit else t * table.data
             constant = 0.5 * float(squares.sum(dtype=np.float64))
-        at = ratings.items if turned else ratings.users
+        codes = ratings.items if turned else ratings.users
         n = table.shape[0]
         ones = np.ones(n, r.dtype)
-        m = np.bincount(at, w, n).astype(r.dtype) if scale or not implicit else ones
+        m = np.bincount(codes, w, n).astype(r.dtype) if scale or not implicit else ones
         c = r.dtype.type(reg) * (m if scale else ones)
         m = ones if implicit else m
-        made.append(RidgeProblems(table.indptr, table.indices, a, t, c, implicit, m))
-    users, items = made
+        problems.append(
+            RidgeProblems(table.indptr, table.indices, a, t, c, implicit, m)
+        )
+    users, items = problems
     if not implicit:
         total = max(float(users.m.sum(dtype=np.float64)), 1e-30)
         users = users._replace(share=items.m / total)
@@ -130,26 +132,26 @@ def ridge_problems(
     return users, items, constant
 
 
-def preconditioner_axes(side: RidgeProblems, V):
+def _preconditioner_axes(side: RidgeProblems, V):
     """(g, h, Q): the axes Q of H, in which H = diag(h) and G = diag(g); eq. (4).
 
     A direction in which H is nothing but rounding is taken for a little more than that.
     """
-    H = gram_matrix(V, None if side.dense else side.share)
+    H = _gram_matrix(V, None if side.dense else side.share)
     h, Q = np.linalg.eigh(H.astype(np.float64))
     g = h if side.dense else np.zeros_like(h)
     h = np.maximum(h, 1e3 * np.finfo(V.dtype).eps * max(h[-1], 0.0))
     return g.astype(V.dtype), h.astype(V.dtype), Q.astype(V.dtype)
 
 
-def gram_matrix(V, share=None):
+def _gram_matrix(V, share=None):
     """sum_i V_i V_i^T, or of each row its share."""
     if share is None:
         return Rows(V).sum(lambda v: v.T @ v)
     return Rows(V, share).sum(lambda v, s: (v * s[:, None]).T @ v)
 
 
-def confidence_and_target(r, w, implicit, alpha):
+def _confidence_and_target(r, w, implicit, alpha):
     """a and t of eq. (3) for ratings (explicit: less offsets) and weights."""
     if not implicit:
         return (np.ones_like(r), r) if w is None else (w, w * r)
@@ -176,21 +178,21 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
     U = U.copy()
     with threads.single_blas():
         if steps:
-            g, h, Q = preconditioner_axes(side, V)
+            g, h, Q = _preconditioner_axes(side, V)
             V = Rows(V).map(lambda v: v @ Q)
             preconditioner = loops.Preconditioner(g, h, side.m)
-            least = V.dtype.type(enough)
+            tolerance = V.dtype.type(enough)
 
             def task(first, last):
                 U[first:last] = U[first:last] @ Q
                 value = loops.conjugate_gradient_rows(
-                    first, last, ratings, V, preconditioner, side.c, U, steps, least
+                    first, last, ratings, V, preconditioner, side.c, U, steps, tolerance
                 )
                 U[first:last] = U[first:last] @ Q.T
                 return value
 
         else:
-            G = gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
+            G = _gram_matrix(V) if side.dense else np.empty((0, k), V.dtype)
 
             def task(first, last):
                 return loops.cholesky_rows(first, last, *ratings, V, G, side.c, U)
@@ -199,21 +201,21 @@ def half_sweep(side: RidgeProblems, V, U, steps, enough=CG_TOLERANCE):
         return U, sum(threads.run_tasks(tasks))
 
 
-def factor_penalty(side, U):
+def _factor_penalty(side, U):
     """l/2 sum_u s_u |U_u|^2."""
     return 0.5 * float(np.einsum("i,ij,ij", side.c, U, U, dtype=np.float64))
 
 
-def als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
+def _als_sweeps(users, items, constant, U, V, steps, *, max_iter, tol, task):
     """Sweeps from U and V until J converges: a `core.drivers.iterate.Result` of
     `ALSState`.
     """
 
     def sweep(state):
         U, value = half_sweep(users, state.V, state.U, steps)
-        middle = constant + value + factor_penalty(items, state.V)
+        middle = constant + value + _factor_penalty(items, state.V)
         V, value = half_sweep(items, U, state.V, steps)
-        return ALSState(U, V, constant + value + factor_penalty(users, U), middle)
+        return ALSState(U, V, constant + value + _factor_penalty(users, U), middle)
 
     return iterate(
         sweep,
@@ -310,13 +312,13 @@ class ALS(AbstractFactors):
     def fit(self, X, y=None, sample_weight=None):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
-        off = fit_offsets(ratings, self._center(), self.bias_reg)
-        problem = ridge_problems(ratings, off, self.reg, **self._kind())
+        offsets = fit_offsets(ratings, self._center(), self.bias_reg)
+        problem = ridge_problems(ratings, offsets, self.reg, **self._kind())
         rng = make_rng(self.random_state)
 
         def run(i, task=SILENT):
             U, V = self._start(ratings, rng)
-            return als_sweeps(
+            return _als_sweeps(
                 *problem,
                 U,
                 V,
@@ -328,7 +330,7 @@ class ALS(AbstractFactors):
 
         best = self._run_driver(run, n_init=self.n_init, total=self.max_iter)
         state = best.state
-        self._store(ratings, off, state.U, state.V)
+        self._store(ratings, offsets, state.U, state.V)
         self.objective_ = state.objective
         return self
 
@@ -356,10 +358,10 @@ class ALS(AbstractFactors):
         }
 
     def _new_users(self, ratings):
-        off = offsets_of_new_users(
+        offsets = offsets_of_new_users(
             self.offsets_, ratings, self._center(), self.bias_reg
         )
-        users, _, _ = ridge_problems(ratings, off, self.reg, **self._kind())
+        users, _, _ = ridge_problems(ratings, offsets, self.reg, **self._kind())
         V = self.item_factors_
         U = np.zeros((ratings.shape[0], V.shape[1]), V.dtype)
-        return off, half_sweep(users, V, U, 0)[0]
+        return offsets, half_sweep(users, V, U, 0)[0]

@@ -61,7 +61,7 @@ class AssociationRule(NamedTuple):
     conviction: float
 
 
-def transaction_matrix(X):
+def _transaction_matrix(X):
     """(CSR of transactions by items, names) from lists, a 0/1 table or ratings."""
     if isinstance(X, Ratings):
         return X.order, X.item_names
@@ -71,12 +71,12 @@ def transaction_matrix(X):
         C.eliminate_zeros()
         return C, np.arange(C.shape[1])
     if hasattr(X, "columns"):
-        take, names = frame_columns(X)
-        table = np.column_stack([np.asarray(take(c, "items")) for c in names])
-        return sparse_indicator(table), check_labels(names)
+        column_of, names = frame_columns(X)
+        table = np.column_stack([np.asarray(column_of(c, "items")) for c in names])
+        return _sparse_indicator(table), check_labels(names)
     if hasattr(X, "dtype"):
         table = np.asarray(X)
-        return sparse_indicator(table), np.arange(
+        return _sparse_indicator(table), np.arange(
             table.shape[1] if table.ndim == 2 else 0
         )
     sets = [sorted(set(basket)) for basket in X]
@@ -87,14 +87,14 @@ def transaction_matrix(X):
     return sp.csr_array((np.ones(len(codes), bool), codes, indptr), shape), names
 
 
-def sparse_indicator(table):
+def _sparse_indicator(table):
     """A table of 0 and 1 (or False and True) as a sparse matrix."""
     if table.ndim != 2 or not np.isin(table, (0, 1)).all():
         raise ValueError("a table of transactions must hold 0 and 1 in 2 dimensions.")
     return sp.csr_array(table.astype(bool))
 
 
-def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
+def _frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
     """Every set of columns that at least `least` rows hold, with its count."""
     counts = np.bincount(C.indices, minlength=C.shape[1])
     items = np.flatnonzero(counts >= least)
@@ -111,48 +111,48 @@ def frequent_itemsets(C, least, longest=None) -> dict[tuple, int]:
         head = (*prefix, int(items[a]))
         if len(head) >= longest or a + 1 >= len(items):
             return itemsets
-        rows, shared, more = loops.frequent_extensions(bits, a, least)
+        rows, shared, extensions = loops.frequent_extensions(bits, a, least)
         tails = items[rows]
         for b, count in zip(tails.tolist(), shared.tolist()):
             itemsets.append(((*head, b), count))
         for b in range(len(tails)):
-            extend(head, tails, more, b, itemsets)
+            extend(head, tails, extensions, b, itemsets)
         return itemsets
 
     tasks = [lambda a=a: extend((), items, bits, a, []) for a in range(len(items))]
-    out = {(int(i),): int(counts[i]) for i in items}
+    itemsets = {(int(i),): int(counts[i]) for i in items}
     for result in threads.run_tasks(tasks):
-        out.update((tuple(sorted(names)), count) for names, count in result)
-    return out
+        itemsets.update((tuple(sorted(names)), count) for names, count in result)
+    return itemsets
 
 
-def rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
+def _rules_from_itemsets(sets: dict[tuple, int], n, confidence, lift, name: Callable):
     """All rules with at least this confidence and lift."""
-    out = []
-    for whole, count in sets.items():
-        if len(whole) < 2:
+    rules = []
+    for itemset, count in sets.items():
+        if len(itemset) < 2:
             continue
-        heads = [(i,) for i in whole]
+        heads = [(i,) for i in itemset]
         while heads:
             good = set()
             for C in heads:
-                A = tuple(i for i in whole if i not in C)
+                A = tuple(i for i in itemset if i not in C)
                 if count >= confidence * sets[A] * (1 - 1e-12):
                     good.add(C)
-                    rule = rule_measures(name(A), name(C), count, sets[A], sets[C], n)
+                    rule = _rule_measures(name(A), name(C), count, sets[A], sets[C], n)
                     if rule.lift >= lift:
-                        out.append(rule)
+                        rules.append(rule)
             size = len(heads[0]) + 1
-            if size >= len(whole):
+            if size >= len(itemset):
                 break
             heads = [  # longer consequents of which every part has passed
-                C for C in combinations(whole, size)
+                C for C in combinations(itemset, size)
                 if all(p in good for p in combinations(C, size - 1))
             ]  # fmt: skip
-    return out
+    return rules
 
 
-def rule_measures(A, C, both, a, c, n) -> AssociationRule:
+def _rule_measures(A, C, both, a, c, n) -> AssociationRule:
     """Eq. (2) and (3) from counts."""
     support, conf, rate = both / n, both / a, c / n
     odds = np.inf if both == a else (1 - rate) / (1 - conf)
@@ -220,14 +220,14 @@ class AssociationRules(Estimator):
             Not used.
         """
         check_params(self)
-        C, names = transaction_matrix(X)
+        C, names = _transaction_matrix(X)
         n = C.shape[0]
         if n == 0:
             raise ValueError("AssociationRules needs at least one transaction (row).")
-        least = max(1, ceil(self.min_support * n - 1e-9))
-        sets = frequent_itemsets(C, least, self.max_length)
+        min_count = max(1, ceil(self.min_support * n - 1e-9))
+        sets = _frequent_itemsets(C, min_count, self.max_length)
         name = lambda codes: tuple(names[list(codes)].tolist())
-        rules = rules_from_itemsets(sets, n, self.min_confidence, self.min_lift, name)
+        rules = _rules_from_itemsets(sets, n, self.min_confidence, self.min_lift, name)
         self.itemsets_ = [
             Itemset(name(s), count / n)
             for s, count in sorted(sets.items(), key=lambda p: (len(p[0]), -p[1], p[0]))
@@ -241,12 +241,16 @@ class AssociationRules(Estimator):
     def recommend(self, basket, n=10) -> list:
         """The items that rules about this basket lead to, most confident first."""
         check_is_fitted(self)
-        have = set(basket)
-        out = []
+        owned = set(basket)
+        recommended = []
         for rule in self.rules_:
-            if have.issuperset(rule.antecedent):
-                out += [i for i in rule.consequent if i not in have and i not in out]
-        return out[:n]
+            if owned.issuperset(rule.antecedent):
+                recommended += [
+                    i
+                    for i in rule.consequent
+                    if i not in owned and i not in recommended
+                ]
+        return recommended[:n]
 
     def to_frame(self, backend="pandas") -> Any:
         """The rules as a data frame of pandas, polars or pyarrow."""

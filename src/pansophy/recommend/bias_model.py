@@ -79,7 +79,7 @@ def shrunken_means(residual, w, codes, n, reg):
     return np.divide(top, mass, out=np.zeros(n), where=mass > 0)
 
 
-def fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SILENT):
+def _fit_biases(ratings, reg_user, reg_item, *, max_iter=500, tol=1e-10, task=SILENT):
     """Minimise eq. (2) by sweeps: a `core.drivers.iterate.Result` of `BiasState`."""
     u, i, w = ratings.users, ratings.items, ratings.weights
     n, m = ratings.shape
@@ -120,7 +120,7 @@ def fit_offsets(ratings: Ratings, kind: str, reg: float = 5.0) -> Offsets:
             ratings.values.astype(np.float64) - mean, w, ratings.items, m, 0.0
         )
     elif kind == "biases":
-        run = fit_biases(ratings, reg, reg, max_iter=50, tol=1e-10)
+        run = _fit_biases(ratings, reg, reg, max_iter=50, tol=1e-10)
         if run.interrupted:  # what builds on this has not begun
             raise KeyboardInterrupt
         b, c = run.state.b, run.state.c
@@ -188,7 +188,7 @@ class BiasModel(AbstractFactors):
         """Learn from ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y, sample_weight)
 
-        run = lambda task: fit_biases(
+        run = lambda task: _fit_biases(
             ratings,
             self.reg_user,
             self.reg_item,

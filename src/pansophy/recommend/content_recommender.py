@@ -35,7 +35,7 @@ from .recommender import AbstractFactors
 MAX_FEATURES = 5000  # features, since a profile costs d^3
 
 
-def unit_features(features, items, dtype):
+def _unit_features(features, items, dtype):
     """(Z, names): unit rows in the order of the sorted names."""
     Z: Any = features.toarray() if sp.issparse(features) else features
     Z = np.asarray(Z)
@@ -105,7 +105,7 @@ class ContentRecommender(AbstractFactors):
         ratings = self._begin_ratings(X, y, sample_weight)
         if self.features is None:
             raise ValueError("features of ContentRecommender must be given to fit it.")
-        Z, names = unit_features(self.features, self.items, ratings.values.dtype)
+        Z, names = _unit_features(self.features, self.items, ratings.values.dtype)
         if Z.shape[1] > MAX_FEATURES:
             raise ValueError(
                 "features of ContentRecommender must have at most "
@@ -118,8 +118,8 @@ class ContentRecommender(AbstractFactors):
             raise ValueError(
                 "every rated item needs a row in features of ContentRecommender."
             ) from error
-        off = fit_offsets(ratings, self.center, self.bias_reg)
-        self._store(ratings, off, self._profiles(ratings, off, Z), Z)
+        offsets = fit_offsets(ratings, self.center, self.bias_reg)
+        self._store(ratings, offsets, self._profiles(ratings, offsets, Z), Z)
         return self
 
     def _profiles(self, ratings, off, Z):
@@ -129,5 +129,7 @@ class ContentRecommender(AbstractFactors):
         )[0]
 
     def _new_users(self, ratings):
-        off = offsets_of_new_users(self.offsets_, ratings, self.center, self.bias_reg)
-        return off, self._profiles(ratings, off, self.item_factors_)
+        offsets = offsets_of_new_users(
+            self.offsets_, ratings, self.center, self.bias_reg
+        )
+        return offsets, self._profiles(ratings, offsets, self.item_factors_)

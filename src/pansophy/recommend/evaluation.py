@@ -49,24 +49,24 @@ class RankingReport(NamedTuple):
         return "\n".join(lines)
 
 
-def hits_of_model(model, test, k, exclude_seen):
+def _hits_of_model(model, test, k, exclude_seen):
     """(Hits, recommended codes) for the users of test ratings, all relevant."""
     counts = np.bincount(test.users, minlength=test.shape[0])
-    own = np.flatnonzero(counts)
-    u = codes_of_names(model.users_, test.user_names[own], "users")
+    users_with_hits = np.flatnonzero(counts)
+    u = codes_of_names(model.users_, test.user_names[users_with_hits], "users")
     codes, _ = model._top_items(u, k, exclude_seen)
     if codes.shape[1] < k:
         codes = np.pad(codes, ((0, 0), (0, k - codes.shape[1])), constant_values=-1)
-    at = codes_of_names(model.items_, test.item_names, "items")[test.items]
-    row = np.searchsorted(own, test.users).astype(np.int64)
+    item_codes = codes_of_names(model.items_, test.item_names, "items")[test.items]
+    row = np.searchsorted(users_with_hits, test.users).astype(np.int64)
     width = len(model.items_)
-    cells = np.sort(row[at >= 0] * width + at[at >= 0])
-    keys = np.arange(len(own))[:, None] * width + codes
+    cells = np.sort(row[item_codes >= 0] * width + item_codes[item_codes >= 0])
+    keys = np.arange(len(users_with_hits))[:, None] * width + codes
     place = np.minimum(np.searchsorted(cells, keys), max(len(cells) - 1, 0))
-    there = cells[place] == keys if len(cells) else np.zeros(keys.shape, bool)
-    n = counts[own]
+    is_hit = cells[place] == keys if len(cells) else np.zeros(keys.shape, bool)
+    n = counts[users_with_hits]
     ideal = (np.arange(k) < n[:, None]).astype(float)
-    return Hits((there & (codes >= 0)).astype(float), n, ideal), codes
+    return Hits((is_hit & (codes >= 0)).astype(float), n, ideal), codes
 
 
 def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> RankingReport:
@@ -104,7 +104,7 @@ def evaluate(model, test, k=10, *, threshold=None, exclude_seen=True) -> Ranking
     good = test if threshold is None else test[test.values >= threshold]
     if not len(good):
         raise ValueError("no test rating is relevant: nothing to evaluate.")
-    hits, codes = hits_of_model(model, good, k, exclude_seen)
+    hits, codes = _hits_of_model(model, good, k, exclude_seen)
     error = np.array([np.nan])
     if not getattr(model, "implicit", False):
         error = model.predict(test) - test.values

@@ -56,14 +56,14 @@ def cold_start(ratings, min_ratings=5) -> ColdStart:
     )
 
 
-def sorted_union(lists):
+def _sorted_union(lists):
     """All names of several sorted lists, sorted."""
     if len({names.dtype.kind == "U" for names in lists}) > 1:
         raise TypeError("the recommenders name their items differently.")
-    out = lists[0]
+    union = lists[0]
     for names in lists[1:]:
-        out = np.union1d(out, names)
-    return out
+        union = np.union1d(union, names)
+    return union
 
 
 @dataclass(eq=False, repr=False)
@@ -110,14 +110,14 @@ class HybridRecommender(Recommender, Estimator):
         parts = self._parts()
         a = self._shares(parts)
         fitted = [clone(part).fit(ratings) for part in parts]
-        items = sorted_union([part.items_ for part in fitted])
+        items = _sorted_union([part.items_ for part in fitted])
         self.recommenders_, self.weights_ = fitted, a
         self._store_ratings(ratings.with_names(items=items))
         return self
 
     def _parts(self):
-        given = self.recommenders
-        return [ALS(8, random_state=0), ItemKNN()] if given is None else list(given)
+        parts = self.recommenders
+        return [ALS(8, random_state=0), ItemKNN()] if parts is None else list(parts)
 
     def _uses_weights(self):
         members = [p for p in self._parts() if isinstance(p, Recommender)]
@@ -143,22 +143,22 @@ class HybridRecommender(Recommender, Estimator):
 
     def _pairs(self, u, i):
         def ask(part):
-            own = codes_of_names(part.items_, self.items_, "items")
-            return part._pairs(u, np.where(i < 0, -1, own[i]))
+            part_codes = codes_of_names(part.items_, self.items_, "items")
+            return part._pairs(u, np.where(i < 0, -1, part_codes[i]))
 
         return self._mixed(ask)
 
     def _scores(self, u):
         def ask(part):
-            own = codes_of_names(part.items_, self.items_, "items")
-            known = own >= 0
+            part_codes = codes_of_names(part.items_, self.items_, "items")
+            known = part_codes >= 0
             S = part._scores(u)
             if known.all():
-                return S[:, own]
-            out = np.empty((len(u), len(own)), S.dtype)
-            out[:, known] = S[:, own[known]]
-            one = np.full(len(u), -1, np.int32)  # an item this part has never met
-            out[:, ~known] = part._pairs(u, one)[:, None]
+                return S[:, part_codes]
+            out = np.empty((len(u), len(part_codes)), S.dtype)
+            out[:, known] = S[:, part_codes[known]]
+            stranger = np.full(len(u), -1, np.int32)  # an item this part has never met
+            out[:, ~known] = part._pairs(u, stranger)[:, None]
             return out
 
         return self._mixed(ask)

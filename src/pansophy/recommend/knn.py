@@ -51,14 +51,14 @@ SimilarityMetric = Literal["pearson", "cosine", "adjusted_cosine"]
 N_TASKS = 64
 
 
-def means_by_row(ratings, mean=None) -> np.ndarray:
+def _means_by_row(ratings, mean=None) -> np.ndarray:
     """The mean rating of each user; for one without ratings `mean`, or that of all."""
     mean = ratings.mean if mean is None else mean
     rest = ratings.values.astype(np.float64) - mean
     return mean + shrunken_means(rest, None, ratings.users, ratings.shape[0], 0.0)
 
 
-def centered_ratings(ratings, row_means=None, column_means=None):
+def _centered_ratings(ratings, row_means=None, column_means=None):
     """The sorted ratings less the means of their rows or columns."""
     rest = ratings.values
     if row_means is not None:
@@ -68,51 +68,51 @@ def centered_ratings(ratings, row_means=None, column_means=None):
     return fill_pattern(ratings.order, rest)
 
 
-def centered_for_metric(ratings, metric, columns):
+def _centered_for_metric(ratings, metric, columns):
     """The sorted ratings with the means of eq. (1) or (2) taken off.
 
     For (1) those over all ratings: this changes nothing but the rounding.
     """
     if metric == "pearson":
-        return centered_ratings(ratings, row_means=means_by_row(ratings))
+        return _centered_ratings(ratings, row_means=_means_by_row(ratings))
     if metric == "adjusted_cosine":
-        return centered_ratings(ratings, column_means=columns)
-    return centered_ratings(ratings)
+        return _centered_ratings(ratings, column_means=columns)
+    return _centered_ratings(ratings)
 
 
-def row_norms(ratings):
+def _row_norms(ratings):
     """Euclidean norm of the ratings of each row."""
     squares = ratings.values.astype(np.float64) ** 2
     return np.sqrt(np.bincount(ratings.users, squares, ratings.shape[0]))
 
 
-def similar_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_overlap):
+def _similar_rows(query: Ratings, train: Ratings, metric, pool, shrinkage, min_overlap):
     """(codes, similarities) of the `pool` rows of train nearest to each of query.
 
     Eq. (1) to (4); a row is no neighbour of itself if query is train. Sorted by |sim|;
     -1 and 0 where there are fewer.
     """
-    own = query is train
-    columns = means_by_row(train.T)
-    X = centered_for_metric(query, metric, columns)
-    C = (X if own else centered_for_metric(train, metric, columns)).T.tocsr()
-    pool = max(1, min(pool, train.shape[0] - own))
+    is_training = query is train
+    columns = _means_by_row(train.T)
+    X = _centered_for_metric(query, metric, columns)
+    C = (X if is_training else _centered_for_metric(train, metric, columns)).T.tocsr()
+    pool = max(1, min(pool, train.shape[0] - is_training))
     codes = np.full((query.shape[0], pool), -1, np.int32)
     sims = np.zeros((query.shape[0], pool))
     by_row = loops.SparseRatings(X.indptr, X.indices, X.data)
     limits = float(shrinkage), int(min_overlap)
     if metric == "cosine":
-        norms = row_norms(query), row_norms(train)
+        norms = _row_norms(query), _row_norms(train)
         rows = C.indices.astype(np.uint32, copy=False)
         by_column = loops.SparseRatings(C.indptr, rows, C.data)
         run = lambda a, b: loops.cosine_neighbors(
-            a, b, by_row, by_column, norms, own, limits, codes, sims
+            a, b, by_row, by_column, norms, is_training, limits, codes, sims
         )
     else:
         kind = loops.PEARSON if metric == "pearson" else loops.COMMON
         by_column = loops.SparseRatings(C.indptr, C.indices, C.data)
         run = lambda a, b: loops.correlation_neighbors(
-            a, b, by_row, by_column, kind, own, limits, codes, sims
+            a, b, by_row, by_column, kind, is_training, limits, codes, sims
         )
     load = np.add.accumulate(np.diff(C.indptr)[X.indices], dtype=np.float64)
     work = np.r_[0.0, load][X.indptr]
@@ -131,12 +131,12 @@ class AbstractKNN(Recommender, Estimator):
 
     def _find_neighbors(self, query, train):
         settings = (self.metric, self.pool, self.shrinkage, self.min_overlap)
-        self.neighbors_, self.similarities_ = similar_rows(query, train, *settings)
+        self.neighbors_, self.similarities_ = _similar_rows(query, train, *settings)
 
     def _means(self, ratings, mean=None):
         if self.implicit:
             return np.zeros(ratings.shape[0])
-        return means_by_row(ratings, mean)
+        return _means_by_row(ratings, mean)
 
     def _parts(self):
         x = self.left_
@@ -144,23 +144,25 @@ class AbstractKNN(Recommender, Estimator):
 
     def _rows(self, rows, cols, row_means, col_means, turned):
         """Eq. (5) for pairs of codes; a stranger is predicted by what is known."""
-        out = self.mean_ + bias_at(col_means - self.mean_, cols)
+        predictions = self.mean_ + bias_at(col_means - self.mean_, cols)
         met = rows >= 0
-        out[met] = row_means[rows[met]]
-        both = np.flatnonzero(met & (cols >= 0))
+        predictions[met] = row_means[rows[met]]
+        known_pairs = np.flatnonzero(met & (cols >= 0))
         lists = (self.neighbors_, self.similarities_)
         (x, rule) = self._parts()
 
         def part(at):
-            more = np.empty(len(at))
-            loops.predict_pairs(rows[at], cols[at], *lists, *x, turned, *rule, more)
-            return more
+            predictions = np.empty(len(at))
+            loops.predict_pairs(
+                rows[at], cols[at], *lists, *x, turned, *rule, predictions
+            )
+            return predictions
 
-        cuts = np.array_split(both, max(1, len(both) // 5000))
-        out[both] += np.concatenate(
-            list(threads.run_tasks([lambda at=at: part(at) for at in cuts]))
+        cuts = np.array_split(known_pairs, max(1, len(known_pairs) // 5000))
+        predictions[known_pairs] += np.concatenate(
+            list(threads.run_tasks([lambda at=piece: part(at) for piece in cuts]))
         )
-        return out
+        return predictions
 
 
 @dataclass(eq=False, repr=False)
@@ -219,7 +221,7 @@ class UserKNN(AbstractKNN):
         self.train_, self.user_means_ = ratings, self._means(ratings)
         self.item_means_ = self._means(ratings.T)
         self.mean_ = 0.0 if self.implicit else ratings.mean
-        self.left_ = centered_ratings(ratings, row_means=self.user_means_)
+        self.left_ = _centered_ratings(ratings, row_means=self.user_means_)
         self._store_ratings(ratings)
         return self
 
@@ -228,12 +230,12 @@ class UserKNN(AbstractKNN):
         self.user_means_ = self._means(ratings, known.mean_)
 
     def _pairs(self, u, i):
-        u = mask_unrated(u, self.ratings_.user_counts)
+        u = _mask_unrated(u, self.ratings_.user_counts)
         return self._rows(u, i, self.user_means_, self.item_means_, False)
 
     def _scores(self, u):
         x, rule = self._parts()
-        u = mask_unrated(u, self.ratings_.user_counts)
+        u = _mask_unrated(u, self.ratings_.user_counts)
         out = np.empty((len(u), len(self.items_)))
         loops.score_all_columns(u, self.neighbors_, self.similarities_, *x, *rule, out)
         out += bias_at(self.user_means_, u)[:, None]
@@ -243,7 +245,7 @@ class UserKNN(AbstractKNN):
     def _nearest(self, side, codes, n):
         if side == "items" or self.ratings_ is not self.train_:
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
 @dataclass(eq=False, repr=False)
@@ -302,16 +304,16 @@ class ItemKNN(AbstractKNN):
         self._find_neighbors(side, side)
         self.item_means_, self.user_means_ = self._means(side), self._means(ratings)
         self.mean_ = 0.0 if self.implicit else ratings.mean
-        self.left_ = centered_ratings(ratings, column_means=self.item_means_)
+        self.left_ = _centered_ratings(ratings, column_means=self.item_means_)
         self._store_ratings(ratings)
         return self
 
     def _fold(self, ratings, known):
         self.user_means_ = self._means(ratings, known.mean_)
-        self.left_ = centered_ratings(ratings, column_means=known.item_means_)
+        self.left_ = _centered_ratings(ratings, column_means=known.item_means_)
 
     def _pairs(self, u, i):
-        i = mask_unrated(i, self.popularity_)
+        i = _mask_unrated(i, self.popularity_)
         return self._rows(i, u, self.item_means_, self.user_means_, True)
 
     def _scores(self, u):
@@ -319,26 +321,26 @@ class ItemKNN(AbstractKNN):
         out = np.empty((len(u), len(self.items_)))
         loops.score_all_rows(u, self.neighbors_, self.similarities_, *x, *rule, out)
         out += self.item_means_
-        own = self.mean_ + bias_at(self.user_means_ - self.mean_, u)
-        out[:, self.popularity_ == 0] = own[:, None]
+        row_scores = self.mean_ + bias_at(self.user_means_ - self.mean_, u)
+        out[:, self.popularity_ == 0] = row_scores[:, None]
         return out
 
     def _nearest(self, side, codes, n):
         if side == "users":
             return super()._nearest(side, codes, n)
-        return most_similar(self, codes, n)
+        return _most_similar(self, codes, n)
 
 
-def mask_unrated(codes, counts):
+def _mask_unrated(codes, counts):
     """The codes, -1 for those without ratings: they are strangers."""
     empty = counts[codes] == 0 if len(counts) else codes >= 0
     return np.where(empty, -1, codes)
 
 
-def most_similar(model, codes, n):
+def _most_similar(model, codes, n):
     """The n rows with the largest (not absolutely largest) similarity, of the pool."""
     near, sims = model.neighbors_[codes], model.similarities_[codes]
     order = np.argsort(-np.where(near < 0, -np.inf, sims), axis=1, kind="stable")
     order = order[:, :n]
-    take = lambda a: np.take_along_axis(a, order, axis=1)
-    return take(near), take(sims)
+    reorder = lambda a: np.take_along_axis(a, order, axis=1)
+    return reorder(near), reorder(sims)

@@ -17,14 +17,14 @@ def check_labels(labels, what="names"):
         array = labels
         if pa.types.is_integer(array.type) and not array.null_count:
             return np.asarray(array)
-        return arrow_to_labels(array, what)
+        return _arrow_to_labels(array, what)
     array = np.asarray(labels)
     if array.ndim != 1:
         raise ValueError(f"{what} must be one column, got {array.ndim} dimensions.")
     kind = array.dtype.kind
     if kind in "OT":
         try:
-            return arrow_to_labels(pa.array(array.tolist()), what)
+            return _arrow_to_labels(pa.array(array.tolist()), what)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise TypeError(
                 f"{what} must be all numbers or all text, not a mixture."
@@ -40,15 +40,15 @@ def check_labels(labels, what="names"):
     return array
 
 
-def arrow_to_labels(array, what):
+def _arrow_to_labels(array, what):
     """An Arrow column as a NumPy array of numbers or text."""
     if array.null_count:
         raise ValueError(f"{what} contain NaN or nothing: every row needs a name.")
     if pa.types.is_null(array.type):
         return np.empty(0, np.int64)
-    out = array.to_numpy(zero_copy_only=False)
+    values = array.to_numpy(zero_copy_only=False)
     return check_labels(
-        np.asarray(out.tolist(), np.str_) if out.dtype == object else out
+        np.asarray(values.tolist(), np.str_) if values.dtype == object else values
     )
 
 
@@ -76,9 +76,9 @@ def codes_of_names(names, labels, what="names"):
     a = check_labels(labels, what)
     if not len(a) or not len(names):
         return np.full(len(a), -1, np.int32)
-    here, there = (LABEL_KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
-    if here != there:
-        raise TypeError(f"{what} are {there} in this model, got {here}.")
+    kind, label_kind = (LABEL_KINDS.get(x.dtype.kind, "numbers") for x in (a, names))
+    if kind != label_kind:
+        raise TypeError(f"{what} are {label_kind} in this model, got {kind}.")
     return codes_of_levels(a, names).astype(np.int32)
 
 
@@ -110,8 +110,8 @@ def check_ratings(values, n, what) -> np.ndarray:
         raise ValueError(f"{what} must have length {n}, got shape {r.shape}.")
     if not np.isfinite(r).all():
         raise ValueError(f"{what} contain NaN or infinity.")
-    most = float(np.abs(r).max(initial=0))
-    if most and most > np.sqrt(np.finfo(r.dtype).max / n):
+    largest = float(np.abs(r).max(initial=0))
+    if largest and largest > np.sqrt(np.finfo(r.dtype).max / n):
         raise ValueError(f"{what} are too large: the sum of their squares overflows.")
     return r
 

@@ -93,7 +93,7 @@ class Ratings:
         )
         if len(i) != len(u):
             raise ValueError(f"there are {len(u)} users, but {len(i)} items.")
-        made = cls(u, i, r, user_names, item_names)
+        ratings = cls(u, i, r, user_names, item_names)
         if times is not None:
             times = check_labels(times, "times")
             if len(times) != len(u):
@@ -102,10 +102,10 @@ class Ratings:
             weights = check_ratings(weights, len(u), "weights").astype(r.dtype)
             if (weights < 0).any():
                 raise ValueError("weights must not be negative.")
-        made = replace(made, times=times, weights=weights)
+        ratings = replace(ratings, times=times, weights=weights)
         if weights is not None and not weights.all():
-            made = made[weights > 0]  # a row of weight 0 is no row
-        return merge_duplicates(made, duplicates)
+            ratings = ratings[weights > 0]  # a row of weight 0 is no row
+        return _merge_duplicates(ratings, duplicates)
 
     @classmethod
     def from_frame(
@@ -116,10 +116,11 @@ class Ratings:
         `user`, `item`, `rating` and `time` name the columns; rating=None makes every
         rating 1. `options` goes to `from_triplets`.
         """
-        take, _ = frame_columns(frame)
+        column_of, _ = frame_columns(frame)
         named = {"user": user, "item": item, "rating": rating, "time": time}
         u, i, r, t = (
-            None if name is None else take(name, what) for what, name in named.items()
+            None if name is None else column_of(name, role)
+            for role, name in named.items()
         )
         return cls.from_triplets(u, i, r, times=t, **options)
 
@@ -147,14 +148,14 @@ class Ratings:
         u = u if way is None else way[u]
         items, way = check_distinct_names(item_names, Y.shape[1], "item_names")
         i = i if way is None else way[i]
-        made = cls(u, i, r, users, items)
+        ratings = cls(u, i, r, users, items)
         unnamed = user_names is None and item_names is None
         if sp.issparse(Y) and unnamed and C.has_canonical_format:  # sorted already
             rows = np.arange(len(r), dtype=np.int32 if len(r) < 2**31 else np.int64)
             cells = (rows, i, C.indptr)
-            made.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
-            return made
-        return merge_duplicates(made, "error")
+            ratings.__dict__["order"] = sp.csr_array(cells, shape=C.shape)
+            return ratings
+        return _merge_duplicates(ratings, "error")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -192,7 +193,7 @@ class Ratings:
     @cached_property
     def order(self) -> sp.csr_array:
         """Row numbers of the ratings sorted by user, then item, as a sparse matrix."""
-        return sorted_cell_order(self.users, self.items, self.shape)
+        return _sorted_cell_order(self.users, self.items, self.shape)
 
     @cached_property
     def csr(self) -> sp.csr_array:
@@ -249,28 +250,32 @@ class Ratings:
 
     def with_names(self, *, users=None, items=None) -> "Ratings":
         """A copy with wider lists of names (users or items without ratings)."""
-        out = self
+        renamed = self
         if users is not None:
-            at = codes_in_names(users, self.user_names, "users")
-            out = replace(out, users=at[self.users], user_names=np.asarray(users))
+            codes = _codes_in_names(users, self.user_names, "users")
+            renamed = replace(
+                renamed, users=codes[self.users], user_names=np.asarray(users)
+            )
         if items is not None:
-            at = codes_in_names(items, self.item_names, "items")
-            out = replace(out, items=at[self.items], item_names=np.asarray(items))
-        return out
+            codes = _codes_in_names(items, self.item_names, "items")
+            renamed = replace(
+                renamed, items=codes[self.items], item_names=np.asarray(items)
+            )
+        return renamed
 
 
-def codes_in_names(names, labels, what):
-    at = codes_of_names(np.asarray(names), labels, what)
-    if (at < 0).any():
+def _codes_in_names(names, labels, what):
+    codes = codes_of_names(np.asarray(names), labels, what)
+    if (codes < 0).any():
         raise ValueError(f"a name among the {what} is missing from the new list.")
-    return at
+    return codes
 
 
-def sorted_cell_order(users, items, shape) -> sp.csr_array:
+def _sorted_cell_order(users, items, shape) -> sp.csr_array:
     """Row numbers 0 .. n-1 by user, then item, equal cells in their order."""
     n = len(users)
-    at = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
-    C = sp.coo_array((at, (items, users)), shape=shape[::-1])
+    row_numbers = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
+    C = sp.coo_array((row_numbers, (items, users)), shape=shape[::-1])
     C.has_canonical_format = True  # equal cells are not to be added up
     by_item = C.tocsr()
     return sp.csr_array(by_item.T.tocsr())
@@ -282,7 +287,7 @@ def fill_pattern(order, values) -> sp.csr_array:
     return sp.csr_array(parts, shape=order.shape)
 
 
-def merge_duplicates(ratings, rule) -> Ratings:
+def _merge_duplicates(ratings, rule) -> Ratings:
     """One row for every cell, by the rule of the module text."""
     if rule not in DUPLICATES:
         known = ", ".join(map(repr, DUPLICATES))
@@ -291,57 +296,63 @@ def merge_duplicates(ratings, rule) -> Ratings:
         values = ratings.values * ratings.weights
         ratings = replace(ratings, values=values, weights=None)
     order = ratings.order
-    at, cells = order.data, order.indices
-    new = np.ones(len(at), bool)
+    row_numbers, cells = order.data, order.indices
+    new = np.ones(len(row_numbers), bool)
     new[1:] = cells[1:] != cells[:-1]
-    new[order.indptr[:-1][order.indptr[:-1] < len(at)]] = True
+    new[order.indptr[:-1][order.indptr[:-1] < len(row_numbers)]] = True
     if new.all():
         return ratings
     if rule == "error":
-        j = at[np.flatnonzero(~new)[0]]
+        j = row_numbers[np.flatnonzero(~new)[0]]
         u, i = ratings.users[j], ratings.items[j]
         raise ValueError(
             f"user {ratings.user_names[u]} rated item {ratings.item_names[i]} more "
             "than once: choose a rule for duplicates."
         )
     starts = np.flatnonzero(new)
-    keep, values, weights = merged_rows(ratings, at, starts, rule)
+    kept_rows, values, weights = _merged_rows(ratings, row_numbers, starts, rule)
     times = ratings.times
     if times is not None:
-        times = np.maximum.reduceat(times[at], starts)
-    place = np.argsort(at[starts], kind="stable")  # where the first row stood
+        times = np.maximum.reduceat(times[row_numbers], starts)
+    place = np.argsort(row_numbers[starts], kind="stable")  # where the first row stood
     cut = lambda a: None if a is None else a[place]
     return replace(
         ratings,
-        users=ratings.users[keep][place],
-        items=ratings.items[keep][place],
+        users=ratings.users[kept_rows][place],
+        items=ratings.items[kept_rows][place],
         values=values[place],
         times=cut(times),
         weights=cut(weights),
     )
 
 
-def merged_rows(ratings, at, starts, rule):
+def _merged_rows(ratings, row_numbers, starts, rule):
     """(a row of each cell, its value, its weight) by the rule."""
-    r = ratings.values[at]
+    r = ratings.values[row_numbers]
     w = ratings.weights
-    keep = at[starts]
+    kept_rows = row_numbers[starts]
     if rule == "mean":
-        w = np.ones_like(r) if w is None else w[at]
+        w = np.ones_like(r) if w is None else w[row_numbers]
         weights = np.add.reduceat(w, starts)
         values = np.add.reduceat(w * r, starts) / weights
-        same = np.maximum.reduceat(r, starts) == np.minimum.reduceat(r, starts)
-        return keep, np.where(same, r[starts], values).astype(r.dtype), weights
+        is_constant = np.maximum.reduceat(r, starts) == np.minimum.reduceat(r, starts)
+        return (
+            kept_rows,
+            np.where(is_constant, r[starts], values).astype(r.dtype),
+            weights,
+        )
     if rule == "sum":
-        return keep, np.add.reduceat(r, starts), None
-    ends = np.r_[starts[1:], len(at)]
+        return kept_rows, np.add.reduceat(r, starts), None
+    ends = np.r_[starts[1:], len(row_numbers)]
     rank = r if rule == "max" else ratings.times
     if rank is not None:
-        rank = r if rule == "max" else rank[at]
+        rank = r if rule == "max" else rank[row_numbers]
         group = np.repeat(np.arange(len(starts)), ends - starts)
-        at = at[np.lexsort((rank, group))]  # stable within equal times
-    keep = at[starts] if rule == "first" else at[ends - 1]
-    return keep, ratings.values[keep], None if w is None else w[keep]
+        row_numbers = row_numbers[
+            np.lexsort((rank, group))
+        ]  # stable within equal times
+    kept_rows = row_numbers[starts] if rule == "first" else row_numbers[ends - 1]
+    return kept_rows, ratings.values[kept_rows], None if w is None else w[kept_rows]
 
 
 def as_ratings(X, y=None, sample_weight=None) -> Ratings:
@@ -359,8 +370,8 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
         if X.weights is not None:
             raise ValueError("sample_weight must be None: the Ratings have weights.")
         u, i, r = X.to_triplets()
-        made = Ratings.from_triplets(u, i, r, times=X.times, weights=sample_weight)
-        return made.with_names(users=X.user_names, items=X.item_names)
+        ratings = Ratings.from_triplets(u, i, r, times=X.times, weights=sample_weight)
+        return ratings.with_names(users=X.user_names, items=X.item_names)
     if sp.issparse(X):
         if y is not None or sample_weight is not None:
             raise ValueError(
@@ -382,9 +393,9 @@ def as_ratings(X, y=None, sample_weight=None) -> Ratings:
 def split_columns(X) -> list:
     """The columns of an array, list of rows or data frame."""
     if hasattr(X, "columns") or isinstance(X, dict):
-        take, names = frame_columns(X)
-        return [take(name, "ratings") for name in names]
-    rows = X if hasattr(X, "dtype") else rows_as_array(X)
+        column_of, names = frame_columns(X)
+        return [column_of(name, "ratings") for name in names]
+    rows = X if hasattr(X, "dtype") else _rows_as_array(X)
     rows = np.asarray(rows)
     if rows.ndim != 2:
         raise ValueError(
@@ -393,7 +404,7 @@ def split_columns(X) -> list:
     return [rows[:, j] for j in range(rows.shape[1])]
 
 
-def rows_as_array(X):
+def _rows_as_array(X):
     """A list of rows that may mix numbers and text, as an array that keeps them so."""
     rows = [tuple(row) for row in X]
     if any(isinstance(value, str) for row in rows for value in row):

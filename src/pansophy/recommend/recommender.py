@@ -41,7 +41,7 @@ SCORE_BLOCK = 1 << 21  # scores of a block of rows
 MAX_SELECTED = 256  # up to so many are picked in one pass
 
 
-def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
+def _best_columns(score, rows, n_columns, n, seen=None, allowed=None):
     """(m, n) columns of the largest scores of each row, best first, and the scores.
 
     `score(rows)` gives the (b, n_columns) scores of some rows; `seen` is a CSR matrix
@@ -56,12 +56,12 @@ def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
         return codes, scores
 
     def fill(cut):
-        own = rows[cut]
-        S = score(own)
+        block = rows[cut]
+        S = score(block)
         if allowed is not None:
             S[:, ~allowed] = -np.inf
         if seen is not None:
-            hide_seen(S, own, seen)
+            _hide_seen(S, block, seen)
         if n <= MAX_SELECTED:
             select_largest(S, n, codes[cut], scores[cut])
             return
@@ -76,7 +76,7 @@ def best_columns(score, rows, n_columns, n, seen=None, allowed=None):
     return codes, scores
 
 
-def hide_seen(S, rows, seen):
+def _hide_seen(S, rows, seen):
     """-inf where the rows have stored cells."""
     known = np.flatnonzero(rows >= 0)
     begin, end = seen.indptr[rows[known]], seen.indptr[rows[known] + 1]
@@ -130,8 +130,8 @@ class Recommender:
         ratings = as_ratings(X, y, sample_weight)
         if self._uses_weights():
             return ratings
-        given = X.weights if isinstance(X, Ratings) else None
-        if sample_weight is not None or given is not None:
+        given_weights = X.weights if isinstance(X, Ratings) else None
+        if sample_weight is not None or given_weights is not None:
             raise ValueError(
                 f"{type(self).__name__} cannot use weights, which merged duplicates "
                 "have too: leave them out, say by ratings.unweighted()."
@@ -174,10 +174,10 @@ class Recommender:
         """
         check_is_fitted(self)
         u, i = self._codes(X, items)
-        out = self._pairs(u, i)
+        ratings = self._pairs(u, i)
         if getattr(self, "clip", False):
-            out = np.clip(out, *self.range_)
-        return out
+            ratings = np.clip(ratings, *self.range_)
+        return ratings
 
     def _codes(self, X, items):
         if items is not None:
@@ -226,7 +226,7 @@ class Recommender:
             The items to choose from; None is all.
         """
         codes, scores = self._top_items(self._find(users), n, exclude_seen, items)
-        return ranking_of_names(self.items_, codes, scores, one=np.ndim(users) == 0)
+        return _ranking_of_names(self.items_, codes, scores, one=np.ndim(users) == 0)
 
     def _top_items(self, u, n, exclude_seen=True, items=None):
         """(m, n) codes, -1 where nothing is left, and scores."""
@@ -234,12 +234,12 @@ class Recommender:
         allowed = None
         if items is not None:
             allowed = np.zeros(len(self.items_), bool)
-            at = codes_of_names(self.items_, items, "items")
-            allowed[at[at >= 0]] = True
+            item_codes = codes_of_names(self.items_, items, "items")
+            allowed[item_codes[item_codes >= 0]] = True
         counts = self.ratings_.user_counts
         strange = (u < 0) | (counts[u] == 0) if len(counts) else u < 0
         n = min(check_count("n", n), len(self.items_))
-        codes, scores = best_columns(
+        codes, scores = _best_columns(
             self._scores, u, len(self.items_), n, seen, allowed
         )
         if strange.any():
@@ -264,14 +264,14 @@ class Recommender:
         return self._similar("users", self.users_, users, n)
 
     def _similar(self, side, names, wanted, n):
-        at = codes_of_names(names, np.atleast_1d(wanted), side)
-        if (at < 0).any():
-            stranger = np.atleast_1d(wanted)[at < 0][0]
+        row_codes = codes_of_names(names, np.atleast_1d(wanted), side)
+        if (row_codes < 0).any():
+            stranger = np.atleast_1d(wanted)[row_codes < 0][0]
             raise ValueError(f"{stranger!r} is not among the {side} of this model.")
         codes, scores = self._nearest(
-            side, at, min(check_count("n", n), len(names) - 1)
+            side, row_codes, min(check_count("n", n), len(names) - 1)
         )
-        return ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
+        return _ranking_of_names(names, codes, scores, one=np.ndim(wanted) == 0)
 
     def fold_in(self, X, y=None, sample_weight=None):
         """A model that knows the users of X instead, from their ratings alone.
@@ -308,16 +308,16 @@ class Recommender:
         return codes_of_names(self.users_, np.atleast_1d(users), "users")
 
 
-def ranking_of_names(names, codes, scores, *, one) -> Ranking:
+def _ranking_of_names(names, codes, scores, *, one) -> Ranking:
     """Codes as names; -1 is cut off from one ranking and None in several."""
-    there = codes >= 0
+    is_listed = codes >= 0
     if one:
-        return Ranking(names[codes[0][there[0]]], scores[0][there[0]])
-    if there.all():
+        return Ranking(names[codes[0][is_listed[0]]], scores[0][is_listed[0]])
+    if is_listed.all():
         return Ranking(names[codes], scores)
     out = np.full(codes.shape, None, object)
-    out[there] = names[codes[there]]
-    return Ranking(out, np.where(there, scores, -np.inf))
+    out[is_listed] = names[codes[is_listed]]
+    return Ranking(out, np.where(is_listed, scores, -np.inf))
 
 
 class AbstractFactors(Recommender, Estimator):
@@ -341,13 +341,13 @@ class AbstractFactors(Recommender, Estimator):
 
     def _pairs(self, u, i):
         U, V = self.user_factors_, self.item_factors_
-        out = self.offsets_.at(u, i)
-        both = np.flatnonzero((u >= 0) & (i >= 0))
+        ratings = self.offsets_.at(u, i)
+        known_pairs = np.flatnonzero((u >= 0) & (i >= 0))
         step = max(1, (1 << 20) // max(1, V.shape[1]))
-        for at in range(0, len(both), step):
-            b = both[at : at + step]
-            out[b] += np.einsum("jk,jk->j", U[u[b]], V[i[b]])
-        return out
+        for start in range(0, len(known_pairs), step):
+            b = known_pairs[start : start + step]
+            ratings[b] += np.einsum("jk,jk->j", U[u[b]], V[i[b]])
+        return ratings
 
     def _scores(self, u):
         m, b, c = self.offsets_
@@ -355,11 +355,11 @@ class AbstractFactors(Recommender, Estimator):
         U = np.zeros((len(u), V.shape[1]), V.dtype)
         U[u >= 0] = self.user_factors_[u[u >= 0]]
         S = U @ V.T
-        own = m + np.where(u < 0, 0.0, b[u]) if len(b) else np.full(len(u), m)
+        base_score = m + np.where(u < 0, 0.0, b[u]) if len(b) else np.full(len(u), m)
         if c.any():
             S += c.astype(S.dtype)
-        if own.any():
-            S += own.astype(S.dtype)[:, None]
+        if base_score.any():
+            S += base_score.astype(S.dtype)[:, None]
         return S
 
     def _nearest(self, side, codes, n):
@@ -367,5 +367,5 @@ class AbstractFactors(Recommender, Estimator):
         if not F.shape[1]:
             return super()._nearest(side, codes, n)
         F, _ = unit_rows(F, 0.0)
-        own = sp.eye_array(len(F), dtype=np.int8, format="csr")
-        return best_columns(lambda at: F[at] @ F.T, codes, len(F), n, own, None)
+        self_cells = sp.eye_array(len(F), dtype=np.int8, format="csr")
+        return _best_columns(lambda at: F[at] @ F.T, codes, len(F), n, self_cells, None)

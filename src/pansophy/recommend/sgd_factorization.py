@@ -59,7 +59,7 @@ class SGDState(NamedTuple):
     objective: float  # J
 
 
-def balanced_groups(codes, n, parts):
+def _balanced_groups(codes, n, parts):
     """A group of each rating, by its code, with about equal numbers of ratings."""
     ends = np.cumsum(np.bincount(codes, minlength=n))
     return np.minimum(parts * (ends - 1) // max(ends[-1], 1), parts - 1)[codes]
@@ -69,16 +69,16 @@ def independent_blocks(ratings, parts):
     """Row numbers of the ratings for each sub-epoch and block of it."""
     if parts == 1:
         return [[np.arange(len(ratings))]]
-    g = balanced_groups(ratings.users, ratings.shape[0], parts)
-    h = balanced_groups(ratings.items, ratings.shape[1], parts)
+    g = _balanced_groups(ratings.users, ratings.shape[0], parts)
+    h = _balanced_groups(ratings.items, ratings.shape[1], parts)
     key = ((h - g) % parts) * parts + g  # sub-epoch, block
     order = np.argsort(key, kind="stable")
     cuts = np.searchsorted(key[order], np.arange(parts * parts + 1))
-    made = [order[a:b] for a, b in pairwise(cuts)]
-    return [made[s * parts : (s + 1) * parts] for s in range(parts)]
+    blocks = [order[a:b] for a, b in pairwise(cuts)]
+    return [blocks[s * parts : (s + 1) * parts] for s in range(parts)]
 
 
-def sgd_descent(
+def _sgd_descent(
     ratings, start, rng, *, m, reg, rate, decay, biased, max_iter, tol, task
 ):
     """Epochs of eq. (3) until J converges: a `core.drivers.iterate.Result` of
@@ -104,7 +104,7 @@ def sgd_descent(
     def epoch(state):
         factors = loops.Factors(*(a.copy() for a in state[:4]))
         step = dtype(rate / (1 + decay * state.t))
-        run = lambda rows: loops.sgd_epoch(
+        run = lambda rows: loops.factor_sgd_epoch(
             rows, columns, dtype(reg), step, biased, factors
         )
         for sub_epoch in rng.permutation(len(plan)):
@@ -197,7 +197,7 @@ class SGDFactorization(AbstractFactors):
         if self.center == "global" and len(r) and np.all(r == r[0]):
             # nothing is left to explain: the least J, 0, is at factors of 0
             m, start = float(r[0]), tuple(np.zeros_like(a) for a in start)
-        run = lambda task: sgd_descent(
+        run = lambda task: _sgd_descent(
             ratings,
             start,
             rng,
@@ -233,8 +233,10 @@ class SGDFactorization(AbstractFactors):
         w = np.ones_like(r) if ratings.weights is None else ratings.weights
         t = (w * (r - m - c[ratings.items])).astype(r.dtype)
         ridge = (self.reg * ratings.user_counts).astype(r.dtype)
-        at = order.data
-        side = RidgeProblems(order.indptr, order.indices, w[at], t[at], ridge, False)
+        row_numbers = order.data
+        side = RidgeProblems(
+            order.indptr, order.indices, w[row_numbers], t[row_numbers], ridge, False
+        )
         U, _ = half_sweep(side, V, np.zeros((ratings.shape[0], V.shape[1]), V.dtype), 0)
         b = U[:, -1].copy() if self.biases else np.zeros(len(U), U.dtype)
         return Offsets(m, b, c), U[:, : self.n_factors].copy()

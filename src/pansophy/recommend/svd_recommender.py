@@ -37,7 +37,7 @@ from .ratings import fill_pattern
 from .recommender import AbstractFactors
 
 
-def residual_matrix(ratings, off):
+def _residual_matrix(ratings, off):
     """Eq. (1) as a sparse matrix."""
     rest = ratings.values - off.at(ratings.users, ratings.items)
     return fill_pattern(ratings.order, rest.astype(ratings.values.dtype))
@@ -93,20 +93,22 @@ class SVDRecommender(AbstractFactors):
     def fit(self, X, y=None):
         """Decompose the ratings; `Recommender` says what X and y may be."""
         ratings = self._begin_ratings(X, y)
-        off = fit_offsets(ratings, self.center, self.bias_reg)
+        offsets = fit_offsets(ratings, self.center, self.bias_reg)
         k = min(self.n_factors, *ratings.shape)
-        A = residual_matrix(ratings, off)
+        A = _residual_matrix(ratings, offsets)
         rng = make_rng(self.random_state)
         W, S, Ft = truncated_svd(A, k, rng)
         self.singular_values_ = S
         root = np.sqrt(S)
-        self._store(ratings, off, W * root, Ft.T * root)
+        self._store(ratings, offsets, W * root, Ft.T * root)
         return self
 
     def _new_users(self, ratings):
-        off = offsets_of_new_users(self.offsets_, ratings, self.center, self.bias_reg)
+        offsets = offsets_of_new_users(
+            self.offsets_, ratings, self.center, self.bias_reg
+        )
         V, S = self.item_factors_, self.singular_values_
-        U = residual_matrix(ratings, off) @ V
-        least = np.finfo(S.dtype).eps * max(float(S.max(initial=0.0)), 1e-300)
-        small = least >= S
-        return off, np.where(small, 0, U / np.where(small, 1, S))
+        U = _residual_matrix(ratings, offsets) @ V
+        min_value = np.finfo(S.dtype).eps * max(float(S.max(initial=0.0)), 1e-300)
+        small = min_value >= S
+        return offsets, np.where(small, 0, U / np.where(small, 1, S))

@@ -23,7 +23,7 @@ from .name_codes import check_labels, encode_names
 from .ratings import Ratings, split_columns
 
 
-def rating_times(X, groups):
+def _rating_times(X, groups):
     """When each rating was made."""
     times = X.times if groups is None and isinstance(X, Ratings) else groups
     if times is None:
@@ -33,19 +33,19 @@ def rating_times(X, groups):
     return check_labels(times, "times")
 
 
-def user_codes(X):
+def _user_codes(X):
     """Codes of the users of X, `Ratings` or two columns."""
     if isinstance(X, Ratings):
         return X.users
     return encode_names(split_columns(X)[0], "users")[0]
 
 
-def cut_time(times, rows):
+def _cut_time(times, rows):
     """The time of the cut that has about `rows` ratings before it."""
     return np.sort(times)[min(max(rows, 0), len(times) - 1)]
 
 
-def is_last_rating(users, times, n):
+def _is_last_rating(users, times, n):
     """Whether each rating is among the last n of its user, who has more than n."""
     order = np.lexsort((np.arange(len(users)), times, users))
     sizes = np.bincount(users)[users[order]]
@@ -70,10 +70,10 @@ def temporal_split(ratings, test_size=0.2) -> tuple[Ratings, Ratings]:
     """
     if not 0 < test_size < 1:
         raise ValueError(f"test_size must be between 0 and 1, got {test_size}.")
-    times = rating_times(ratings, None)
+    times = _rating_times(ratings, None)
     if len(times) < 2:
         raise ValueError(f"2 ratings are needed to be split, got {len(times)}.")
-    late = times >= cut_time(times, round((1 - test_size) * len(times)))
+    late = times >= _cut_time(times, round((1 - test_size) * len(times)))
     if late.all():
         raise ValueError("too many ratings have the same time to be split.")
     return ratings[~late], ratings[late]
@@ -92,8 +92,8 @@ def leave_last_out(ratings, n=1) -> tuple[Ratings, Ratings]:
     >>> train.to_triplets()[0].tolist(), test.to_triplets()[0].tolist()
     ([1, 2], [1])
     """
-    late = is_last_rating(
-        ratings.users, rating_times(ratings, None), check_count("n", n)
+    late = _is_last_rating(
+        ratings.users, _rating_times(ratings, None), check_count("n", n)
     )
     return ratings[~late], ratings[late]
 
@@ -127,12 +127,12 @@ class TemporalSplit:
 
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
-        times = rating_times(X, groups)
+        times = _rating_times(X, groups)
         n = len(times)
         parts = check_count("n_splits", self.n_splits) + 1
         if n < parts:
             raise ValueError(f"{self.n_splits} splits need {parts} rows, got {n}.")
-        cuts = [cut_time(times, j * n // parts) for j in range(1, parts)]
+        cuts = [_cut_time(times, j * n // parts) for j in range(1, parts)]
         for begin, end in zip(cuts, [*cuts[1:], None]):
             later = times >= begin
             inside = later if end is None or end == begin else later & (times < end)
@@ -166,8 +166,8 @@ class LeaveLastOut:
 
     def split(self, X, y=None, groups: Any = None):
         """Yield (train, test) row numbers; groups are the times."""
-        late = is_last_rating(
-            user_codes(X), rating_times(X, groups), check_count("n", self.n)
+        late = _is_last_rating(
+            _user_codes(X), _rating_times(X, groups), check_count("n", self.n)
         )
         if not late.any():
             raise ValueError(f"no user has more than n={self.n} rows.")

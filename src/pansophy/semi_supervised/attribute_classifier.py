@@ -106,9 +106,9 @@ class AttributeClassifier(AbstractSemiSupervised):
             raise ValueError("a classifier needs 2 classes, got 1 class.")
         S = self.signatures_
         self.attributes_ = self._names(S.shape[1])
-        has = S[np.searchsorted(self.classes_, y)] >= 0.5
+        has_attribute = S[np.searchsorted(self.classes_, y)] >= 0.5
         self.estimators_: list[Any] = [
-            self._fit_attribute(X, has[:, j], w) for j in range(S.shape[1])
+            self._fit_attribute(X, has_attribute[:, j], w) for j in range(S.shape[1])
         ]
         return self
 

@@ -66,7 +66,7 @@ def rows_by_class(k_best, weight) -> np.ndarray:
     return np.maximum(np.floor(exact + 0.5).astype(int), 1)
 
 
-def choose_rows_to_label(P, Q, free, counts):
+def _choose_rows_to_label(P, Q, free, counts):
     """Codes of the rows that either view labels; the more certain one if both do."""
     rows = np.flatnonzero(free)
     code = np.full(len(P), -1)
@@ -74,8 +74,8 @@ def choose_rows_to_label(P, Q, free, counts):
     for A in (P, Q):
         guess = A[rows].argmax(axis=1)
         for c, k in enumerate(counts):
-            own = rows[guess == c]
-            order = own[np.argsort(-A[own, c], kind="stable")[:k]]
+            class_rows = rows[guess == c]
+            order = class_rows[np.argsort(-A[class_rows, c], kind="stable")[:k]]
             better = order[(code[order] < 0) | (A[order, c] > certainty[order])]
             code[better] = c
             certainty[better] = A[better, c]
@@ -169,11 +169,11 @@ class CoTraining(AbstractSemiSupervised):
                 probabilities_of_classes(m, Z, self.classes_)
                 for m, Z in zip(models, parts)
             )
-            given = choose_rows_to_label(P, Q, state.codes < 0, counts)
-            new = np.where(given >= 0, given, state.codes)
+            new_codes = _choose_rows_to_label(P, Q, state.codes < 0, counts)
+            new = np.where(new_codes >= 0, new_codes, state.codes)
             rounds = state.labelled_in
-            rounds = np.where(given >= 0, rounds.max() + 1, rounds)
-            changed = int(np.count_nonzero(given >= 0))
+            rounds = np.where(new_codes >= 0, rounds.max() + 1, rounds)
+            changed = int(np.count_nonzero(new_codes >= 0))
             return CoTrainingState(float(np.mean(new < 0)), new, rounds, changed)
 
         start = CoTrainingState(
@@ -183,12 +183,10 @@ class CoTraining(AbstractSemiSupervised):
         max_iter = self.max_iter if (codes < 0).any() else 0
 
         def run(task):
-            done = iterate(
+            result = iterate(
                 step, start, max_iter=max_iter, tol=0.0, change=change, task=task
             )
-            # to run out of rounds is one way to end, not a failure to converge
-            ended = done.reason == "max_iter"
-            return done._replace(reason="rounds") if ended else done
+            return result.as_planned()  # to run out of rounds is one way to end
 
         state = self._run_driver(run, total=max_iter).state
         self.estimators_: list[Any] = fit(state.codes)
@@ -200,16 +198,16 @@ class CoTraining(AbstractSemiSupervised):
         """k_c: the user's numbers, or eq. (1)."""
         known = codes >= 0
         k = len(self.classes_)
-        given: Any = self.k_best
-        if isinstance(given, Integral):
+        k_best: Any = self.k_best
+        if isinstance(k_best, Integral):
             part = None if w is None else w[known]
             N = np.bincount(codes[known], weights=part, minlength=k)
-            return rows_by_class(given, N)
-        if len(given) != k:
+            return rows_by_class(k_best, N)
+        if len(k_best) != k:
             raise ParameterError(
-                f"k_best must hold a number for each of {k} classes, got {len(given)}."
+                f"k_best must hold a number for each of {k} classes, got {len(k_best)}."
             )
-        return [check_count("k_best", number) for number in given]
+        return [check_count("k_best", number) for number in k_best]
 
     def _columns(self, d):
         """The two lists of columns, checked."""
@@ -220,8 +218,8 @@ class CoTraining(AbstractSemiSupervised):
             raise ParameterError(f"views must be two lists, got {len(self.views)}.")
         views = [np.atleast_1d(np.asarray(v)) for v in self.views]
         for view in views:
-            whole = view.dtype.kind in "iu" and view.ndim == 1 and len(view)
-            if not whole or view.min() < 0 or view.max() >= d:
+            is_index_list = view.dtype.kind in "iu" and view.ndim == 1 and len(view)
+            if not is_index_list or view.min() < 0 or view.max() >= d:
                 raise ParameterError(
                     f"views must hold column numbers from 0 to {d - 1}, got {view}."
                 )

@@ -52,7 +52,7 @@ from ..typing import ListLike, NumericArray, Seed
 from .abstract_semi_supervised import normalize_missing_labels
 
 
-def encode_partial_labels(y, X, classes=None):
+def _encode_partial_labels(y, X, classes=None):
     """Classes, and the code of each label, -1 where it is not known."""
     labels = np.asarray(arrays.to_numpy(y))
     known = known_labels(labels)
@@ -69,7 +69,7 @@ def encode_partial_labels(y, X, classes=None):
     return classes, codes
 
 
-def initial_class_means(t: EMData, codes, w, c, per_class, rng):
+def _initial_class_means(t: EMData, codes, w, c, per_class, rng):
     """Initial means (c per_class, d): of labelled rows, or random without any."""
     from ..cluster.centers.kmeans import kmeans_labels
 
@@ -81,13 +81,17 @@ def initial_class_means(t: EMData, codes, w, c, per_class, rng):
     scale = np.sqrt(np.diagonal(V) if V.ndim == 2 else V)
     means = np.empty((c, per_class, len(mean)))
     for y in range(c):
-        at = np.flatnonzero(codes == y)
-        weights = np.ones(len(at)) if w is None else arrays.to_numpy(w)[at]
-        at, weights = at[weights > 0], weights[weights > 0]
-        if len(at) == 0:  # a class without labelled rows: anywhere among the rows
+        class_rows = np.flatnonzero(codes == y)
+        weights = (
+            np.ones(len(class_rows)) if w is None else arrays.to_numpy(w)[class_rows]
+        )
+        class_rows, weights = class_rows[weights > 0], weights[weights > 0]
+        if (
+            len(class_rows) == 0
+        ):  # a class without labelled rows: anywhere among the rows
             means[y] = mean + scale * rng.standard_normal((per_class, len(mean)))
             continue
-        rows = arrays.to_numpy(t.rows.take(at)).astype(float)
+        rows = arrays.to_numpy(t.rows.take(class_rows)).astype(float)
         rows = np.where(np.isnan(rows), mean, rows)
         if per_class > 1 and len(np.unique(rows, axis=0)) >= per_class:
             z = np.asarray(kmeans_labels(rows, weights, per_class, rng))
@@ -101,7 +105,7 @@ def initial_class_means(t: EMData, codes, w, c, per_class, rng):
     return means.reshape(c * per_class, -1)
 
 
-def repeat_covariance(C, k, shape):
+def _repeat_covariance(C, k, shape):
     """One covariance for each of k components, in the storage of a shape."""
     return C if shape == "tied" else np.stack([C] * k)
 
@@ -218,7 +222,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             order="C",
         )
         refuse_overflowing_squares(self, X)
-        self.classes_, codes = encode_partial_labels(y, X, self.classes)
+        self.classes_, codes = _encode_partial_labels(y, X, self.classes)
         c = len(self.classes_)
         if c < 2:
             raise ValueError(
@@ -249,7 +253,7 @@ class GaussianMixtureClassifier(Classifier, Estimator):
                 tol=self.tol,
                 task=task,
             )
-            return result._replace(reason="start") if self.max_iter == 0 else result
+            return result.as_planned() if self.max_iter == 0 else result
 
         return self._run_driver(
             one,
@@ -272,11 +276,11 @@ class GaussianMixtureClassifier(Classifier, Estimator):
             mass = np.bincount(codes[codes >= 0], seen[codes >= 0], c) + 1e-3
             W = np.repeat(mass / mass.sum(), self.n_components) / self.n_components
         if M is None:
-            M = initial_class_means(t, codes, w, c, self.n_components, rng)
+            M = _initial_class_means(t, codes, w, c, self.n_components, rng)
         if C is None:
             total = data_mean_and_covariance(t, shape)[1]
             eye = np.eye(t.rows.d) if total.ndim == 2 else 1.0
-            C = repeat_covariance(total + max(self.reg_covar, 1e-12) * eye, k, shape)
+            C = _repeat_covariance(total + max(self.reg_covar, 1e-12) * eye, k, shape)
         return GaussianMixtureParams(
             np.maximum(W, np.finfo(float).tiny), Normal(M, C, shape)
         )

@@ -54,7 +54,7 @@ class VoteCounts(NamedTuple):
     votes: np.ndarray
 
 
-def log_joint_of_votes(V, theta):
+def _log_joint_of_votes(V, theta):
     """Eq. (1) in logarithms: (n, K); V holds codes, -1 where a labeller abstains."""
     L = np.tile(np.log(np.maximum(theta.p, MIN_PROBABILITY)), (len(V), 1))
     C = np.log(np.maximum(theta.C, MIN_PROBABILITY))
@@ -64,7 +64,7 @@ def log_joint_of_votes(V, theta):
     return L
 
 
-def expected_vote_counts(V, w, r) -> VoteCounts:
+def _expected_vote_counts(V, w, r) -> VoteCounts:
     """Sums of eq. (3) over some rows."""
     m, K = V.shape[1], r.shape[1]
     r = r if w is None else r * w[:, None]
@@ -76,7 +76,7 @@ def expected_vote_counts(V, w, r) -> VoteCounts:
     return VoteCounts(r.sum(axis=0), votes)
 
 
-def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
+def _estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
     """Eq. (3), or (4) if `tied`."""
     K = len(stats.classes)
     p = stats.classes / stats.classes.sum()
@@ -88,12 +88,12 @@ def estimate_confusion(stats: VoteCounts, a, tied) -> LabelModelParams:
     right = np.trace(stats.votes, axis1=1, axis2=2) + a
     total = stats.votes.sum(axis=(1, 2)) + K * a
     acc = np.where(total > 0, right, 1 / K) / np.where(total > 0, total, 1)
-    off = (1 - acc) / max(K - 1, 1)
-    C = off[:, None, None] + (acc - off)[:, None, None] * np.eye(K)
+    wrong_share = (1 - acc) / max(K - 1, 1)
+    C = wrong_share[:, None, None] + (acc - wrong_share)[:, None, None] * np.eye(K)
     return LabelModelParams(p, C)
 
 
-def log_dirichlet_prior(theta: LabelModelParams, a, tied):
+def _log_dirichlet_prior(theta: LabelModelParams, a, tied):
     """Log-density of the Dirichlet prior of eq. (3), added to the log-likelihood."""
     if a == 0:
         return 0.0
@@ -106,7 +106,7 @@ def log_dirichlet_prior(theta: LabelModelParams, a, tied):
     return a * float(np.sum(right + (K - 1) * wrong))
 
 
-def vote_fractions(V, K):
+def _vote_fractions(V, K):
     """Shares of the votes of each row; even where nobody votes: (n, K)."""
     r = np.zeros((len(V), K))
     for j in range(V.shape[1]):
@@ -180,7 +180,7 @@ class LabelModel(Density, Estimator):
             A weight of 3 counts as three copies of the row.
         """
         X, w = self._check_training_data(X, sample_weight=sample_weight)
-        L = check_votes(X)
+        L = _check_votes(X)
         self.classes_ = np.unique(L[L != ABSTAIN])
         if len(self.classes_) == 0:
             raise ValueError("every labeller abstains on every row.")
@@ -188,24 +188,26 @@ class LabelModel(Density, Estimator):
         K = len(self.classes_)
         tied = self.confusion == "accuracy"
         table = Rows(V, w)
-        start = table.sum(lambda v, w: expected_vote_counts(v, w, vote_fractions(v, K)))
-        theta = estimate_confusion(start, max(self.prior, 1e-3), tied)
+        start = table.sum(
+            lambda v, w: _expected_vote_counts(v, w, _vote_fractions(v, K))
+        )
+        theta = _estimate_confusion(start, max(self.prior, 1e-3), tied)
 
         def expect(theta):
             def part(v, w):
-                J = log_joint_of_votes(v, theta)
+                J = _log_joint_of_votes(v, theta)
                 total = logsumexp(J, axis=1)
                 loglik = total.sum() if w is None else w @ total
-                return expected_vote_counts(v, w, softmax(J, axis=1)), float(loglik)
+                return _expected_vote_counts(v, w, softmax(J, axis=1)), float(loglik)
 
             return table.sum(part)
 
         run = lambda task: em(
             expect,
-            lambda stats: estimate_confusion(stats, self.prior, tied),
+            lambda stats: _estimate_confusion(stats, self.prior, tied),
             theta,
             n=float(len(V) if w is None else w.sum()),
-            log_prior=lambda t: log_dirichlet_prior(t, self.prior, tied),
+            log_prior=lambda t: _log_dirichlet_prior(t, self.prior, tied),
             max_iter=self.max_iter,
             tol=self.tol,
             task=task,
@@ -219,13 +221,13 @@ class LabelModel(Density, Estimator):
 
     def _codes(self, L):
         """Votes as places among the classes; unknown ones count as abstaining."""
-        at = np.minimum(np.searchsorted(self.classes_, L), len(self.classes_) - 1)
-        return np.where(self.classes_[at] == L, at, ABSTAIN)
+        places = np.minimum(np.searchsorted(self.classes_, L), len(self.classes_) - 1)
+        return np.where(self.classes_[places] == L, places, ABSTAIN)
 
     def _joint(self, X):
-        V = self._codes(check_votes(self._check_new_data(X)))
+        V = self._codes(_check_votes(self._check_new_data(X)))
         theta = LabelModelParams(self.class_prior_, self.confusion_)
-        return Rows(V).map(lambda v: log_joint_of_votes(v, theta))
+        return Rows(V).map(lambda v: _log_joint_of_votes(v, theta))
 
     def predict_proba(self, X):
         """Eq. (2): P(y | votes), (n, K)."""
@@ -250,7 +252,7 @@ class LabelModel(Density, Estimator):
         return tags
 
 
-def check_votes(X):
+def _check_votes(X):
     """Votes as integers; anything else is refused."""
     with np.errstate(invalid="ignore"):  # a number beyond all integers is no vote
         L = np.rint(X).astype(np.int64)

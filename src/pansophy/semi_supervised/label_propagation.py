@@ -75,7 +75,7 @@ class SimilarityGraph(NamedTuple):
     matrix: Any = None  # W itself where it is sparse, and then not symmetric
 
 
-def neighbor_graph(W) -> SimilarityGraph:
+def _neighbor_graph(W) -> SimilarityGraph:
     """The graph of a CSR matrix whose row i holds the neighbours of i."""
     n = W.shape[0]
 
@@ -92,7 +92,7 @@ def neighbor_graph(W) -> SimilarityGraph:
     return SimilarityGraph(lambda F: W @ F, sums(1), sums(0), reached, W)
 
 
-def given_graph(W, n, *, loops) -> SimilarityGraph:
+def _given_graph(W, n, *, loops) -> SimilarityGraph:
     """The graph of a matrix, dense or sparse, that a user's kernel gives."""
     sparse = sp.issparse(W)
     W = sp.csr_array(W, dtype=float) if sparse else np.array(W, float)
@@ -106,11 +106,11 @@ def given_graph(W, n, *, loops) -> SimilarityGraph:
         else:
             np.fill_diagonal(W, 0.0)
     if sparse or not np.allclose(W, W.T, rtol=1e-10, atol=0.0):
-        return neighbor_graph(sp.csr_array(W))
-    return kernel_graph(W, lambda rows, _: rows, loops=True)
+        return _neighbor_graph(sp.csr_array(W))
+    return _kernel_graph(W, lambda rows, _: rows, loops=True)
 
 
-def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
+def _kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
     """The graph of a kernel; `loops`: whether a row is its own neighbour."""
     n = X.shape[0]
     block = max(1, min(n, (1 << 24) // (8 * n)))
@@ -146,13 +146,13 @@ def kernel_graph(X, kernel, *, loops) -> SimilarityGraph:
     return SimilarityGraph(product, degrees, degrees, reached)
 
 
-def normalize_rows(F, prior):
+def _normalize_rows(F, prior):
     """Rows scaled to sum 1; `prior` in place of rows of zeros."""
     total = F.sum(axis=1, keepdims=True)
     return np.where(total > 0, F / np.where(total > 0, total, 1.0), prior)
 
 
-def solve_positive_definite(product, B, start, *, max_iter, tol, task):
+def _solve_positive_definite(product, B, start, *, max_iter, tol, task):
     """A G = B for a positive definite A by conjugate gradients, from `start`."""
 
     def f(G):
@@ -178,7 +178,7 @@ class BiCGSTABState(NamedTuple):
     smoothing: Any
 
 
-def solve_nonsymmetric(product, B, *, max_iter, tol, task):
+def _solve_nonsymmetric(product, B, *, max_iter, tol, task):
     """A G = B for any A by BiCGSTAB, from 0, until no residual exceeds `tol`."""
     dot = lambda U, V: np.sum(U * V, axis=0)
 
@@ -200,10 +200,18 @@ def solve_nonsymmetric(product, B, *, max_iter, tol, task):
         worst = float(np.abs(R).max(initial=0.0))
         return BiCGSTABState(worst, G, R, shadow, P, V, rho, a, w)
 
-    one = np.ones(B.shape[1])
+    unit_scales = np.ones(B.shape[1])
     zero = np.zeros_like(B)
     start = BiCGSTABState(
-        float(np.abs(B).max(initial=0.0)), zero, B, B, zero, zero, one, one, one
+        float(np.abs(B).max(initial=0.0)),
+        zero,
+        B,
+        B,
+        zero,
+        zero,
+        unit_scales,
+        unit_scales,
+        unit_scales,
     )
     return iterate(
         step,
@@ -215,12 +223,12 @@ def solve_nonsymmetric(product, B, *, max_iter, tol, task):
     )
 
 
-def directed_harmonic_labels(W: SimilarityGraph, Y, free, *, max_iter, tol, task):
+def _directed_harmonic_labels(W: SimilarityGraph, Y, free, *, max_iter, tol, task):
     """Eq. (2) for the free rows of a sparse W that is not symmetric."""
     shares = sp.diags_array(1 / W.degrees[free]) @ W.matrix[free]
-    within = sp.csr_array(shares[:, free])
-    run = solve_nonsymmetric(
-        lambda G: G - within @ G,
+    free_shares = sp.csr_array(shares[:, free])
+    run = _solve_nonsymmetric(
+        lambda G: G - free_shares @ G,
         shares[:, ~free] @ Y[~free],
         max_iter=max_iter,
         tol=tol,
@@ -231,7 +239,7 @@ def directed_harmonic_labels(W: SimilarityGraph, Y, free, *, max_iter, tol, task
     return run, F
 
 
-def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
+def _harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
     """Eq. (2), with G = D^1/2 F so that the matrix is near the identity."""
     free = ~known
     root = np.sqrt(W.degrees)
@@ -244,7 +252,7 @@ def harmonic_labels(W: SimilarityGraph, Y, known, *, max_iter, tol, task):
         full[free] = G
         return G - scaled_product(full)[free]
 
-    run = solve_positive_definite(
+    run = _solve_positive_definite(
         product, B, np.zeros_like(B), max_iter=max_iter, tol=tol, task=task
     )
     F = Y.copy()
@@ -269,7 +277,7 @@ class SpreadingState(NamedTuple):
     position: np.ndarray  # F
 
 
-def spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
+def _spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
     """Eq. (3)."""
     root = np.sqrt(W.in_degrees)[:, None]
     root[root == 0] = 1.0
@@ -281,7 +289,7 @@ def spread_labels(W: SimilarityGraph, Y, alpha, *, max_iter, tol, task):
         return SpreadingState(float(np.sum(F * (F - new - B)) / 2), new)
 
     def change(old, new):
-        a, b = (normalize_rows(s.position, 0.0) for s in (old, new))
+        a, b = (_normalize_rows(s.position, 0.0) for s in (old, new))
         return float(np.max(np.abs(a - b)))
 
     run = iterate(
@@ -346,7 +354,7 @@ class AbstractLabelGraph(Classifier, Estimator):
                 F = self._run_driver(run, total=self.max_iter, X=X).state.position
         F = np.where(unreached[:, None], prior, np.maximum(F, 0.0))
         self.X_ = X
-        self.label_distributions_ = normalize_rows(F, prior)
+        self.label_distributions_ = _normalize_rows(F, prior)
         self.transduction_ = self.classes_[self.label_distributions_.argmax(axis=1)]
         return self
 
@@ -361,14 +369,14 @@ class AbstractLabelGraph(Classifier, Estimator):
             n = X.shape[0]
             k = min(self.n_neighbors, n) - 1
             if k == 0:
-                return neighbor_graph(sp.csr_array((n, n)))
+                return _neighbor_graph(sp.csr_array((n, n)))
             if sp.issparse(X):
                 W = NearestNeighbors(n_neighbors=k).fit(X).kneighbors_graph()
-                return neighbor_graph(sp.csr_array(W))
-            return neighbor_graph(knn_graph(X, k, mode="connectivity"))
+                return _neighbor_graph(sp.csr_array(W))
+            return _neighbor_graph(knn_graph(X, k, mode="connectivity"))
         if callable(self.kernel):
-            return given_graph(self.kernel(X, X), X.shape[0], loops=self.loops)
-        return kernel_graph(X, self._similarity(X), loops=self.loops)
+            return _given_graph(self.kernel(X, X), X.shape[0], loops=self.loops)
+        return _kernel_graph(X, self._similarity(X), loops=self.loops)
 
     def _similarity(self, X):
         if sp.issparse(X):
@@ -399,9 +407,9 @@ class AbstractLabelGraph(Classifier, Estimator):
                     f"kernel(X, Z) must have shape {(len(F), X.shape[0])} for these "
                     f"rows, got {weights.shape}."
                 )
-            return normalize_rows(np.asarray(weights.T @ F, float), prior)
+            return _normalize_rows(np.asarray(weights.T @ F, float), prior)
         similarity = self._similarity(X)
-        part = lambda X: normalize_rows(
+        part = lambda X: _normalize_rows(
             np.asarray(similarity(X, self.X_), float) @ F, prior
         )
         return rows.Rows(X, block=max(1, (1 << 24) // (8 * len(F)))).map(part)
@@ -475,11 +483,11 @@ class LabelPropagation(AbstractLabelGraph):
     def _solved(self, W, Y, known, unreached, task):
         options = {"max_iter": self.max_iter, "tol": self.tol, "task": task}
         if W.matrix is None:
-            run, F = harmonic_labels(W, Y, known, **options)
+            run, F = _harmonic_labels(W, Y, known, **options)
         else:
             # rows without a way to a label would make the equations singular
             free = ~(known | unreached)
-            run, F = directed_harmonic_labels(W, Y, free, **options)
+            run, F = _directed_harmonic_labels(W, Y, free, **options)
         return run._replace(state=run.state._replace(position=F))
 
 
@@ -540,7 +548,7 @@ class LabelSpreading(AbstractLabelGraph):
     n_jobs: Jobs = None
 
     def _solved(self, W, Y, known, unreached, task):
-        run, F = spread_labels(
+        run, F = _spread_labels(
             W, Y, self.alpha, max_iter=self.max_iter, tol=self.tol, task=task
         )
         return run._replace(state=run.state._replace(position=F))

@@ -43,17 +43,17 @@ class MultipleInstanceState(NamedTuple):
     changed: int = -1
 
 
-def best_row_of_each_bag(p, bag, n_bags):
+def _best_row_of_each_bag(p, bag, n_bags):
     """The row of largest p in each bag, the first of equals."""
     order = np.lexsort((np.arange(len(p)), -p, bag))
     return order[np.searchsorted(bag[order], np.arange(n_bags))]
 
 
-def relabel_rows(P, codes, bag, n_bags):
+def _relabel_rows(P, codes, bag, n_bags):
     """Eq. (2): `codes` is the class of each row's bag."""
     p = P[np.arange(len(P)), codes]
     z = np.where(p > P[:, 0], codes, 0)
-    top = best_row_of_each_bag(p, bag, n_bags)
+    top = _best_row_of_each_bag(p, bag, n_bags)
     z[top] = codes[top]
     return z
 
@@ -133,8 +133,10 @@ class MultipleInstance(AbstractSemiSupervised):
         code_of_bag[bag] = codes
         differs = code_of_bag[bag] != codes
         if np.any(differs):
-            at = names[bag[np.flatnonzero(differs)[0]]]
-            raise ValueError(f"the rows of bag {at!r} have different labels in y.")
+            bag_name = names[bag[np.flatnonzero(differs)[0]]]
+            raise ValueError(
+                f"the rows of bag {bag_name!r} have different labels in y."
+            )
         state = self._alternate(X, codes, w, bag, len(names))
         self.estimator_ = self._fit_labelled(
             clone(self._inner_estimator()), X, state.z, w
@@ -150,7 +152,7 @@ class MultipleInstance(AbstractSemiSupervised):
         def step(state):
             model = self._fit_labelled(clone(base), X, state.z, w)
             P = probabilities_of_classes(model, X, self.classes_)
-            z = relabel_rows(P, codes, bag, n_bags)
+            z = _relabel_rows(P, codes, bag, n_bags)
             changed = int(np.count_nonzero(z != state.z))
             return MultipleInstanceState(float(np.count_nonzero(z)), z, changed)
 
@@ -189,7 +191,7 @@ class MultipleInstance(AbstractSemiSupervised):
         names, bag = np.unique(np.asarray(groups), return_inverse=True)
         if bag.shape != (len(P),):
             raise ValueError(f"groups must hold {len(P)} bags, got {bag.shape}.")
-        top = P[best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
+        top = P[_best_row_of_each_bag(P[:, 1:].max(axis=1), bag, len(names))]
         kind = 1 + top[:, 1:].argmax(axis=1)
-        rather = top[np.arange(len(top)), kind] > top[:, 0]
-        return names, self.classes_[np.where(rather, kind, 0)]
+        is_likelier = top[np.arange(len(top)), kind] > top[:, 0]
+        return names, self.classes_[np.where(is_likelier, kind, 0)]

@@ -34,13 +34,13 @@ from ..params import Count, NonNegative, Verbosity
 from .abstract_semi_supervised import normalize_missing_labels
 
 
-def centers_of_classes(X, w, z, k, m):
+def _centers_of_classes(X, w, z, k, m):
     """Eq. (2): the mean of the rows of each class; m is a point near them."""
     cells = fixed_cluster_sums((X, w, z), k, m)
     return m + cells.sums / cells.mass[:, None]
 
 
-def seeded_lloyd(X, w, z, k, *, constrained, m, max_iter, tol, task):
+def _seeded_lloyd(X, w, z, k, *, constrained, m, max_iter, tol, task):
     """Lloyd iterations from the class means; z is -1 where the class is not known.
 
     If `constrained`, known rows have weight 0 in the assignment of rows to clusters,
@@ -48,7 +48,7 @@ def seeded_lloyd(X, w, z, k, *, constrained, m, max_iter, tol, task):
     """
     known = (z >= 0) & (w > 0)
     held = X[known], w[known], z[known]
-    C = centers_of_classes(*held, k, m)
+    C = _centers_of_classes(*held, k, m)
     if not constrained:
         return lloyd(X, w, C, origin=m, max_iter=max_iter, tol=tol, task=task)
     run = lloyd(
@@ -134,7 +134,7 @@ class SeededKMeans(Classifier, Estimator):
         z = np.full(len(X), -1)
         self.classes_, z[known] = class_codes(y[known])
         m, variance = row_mean_and_variance(X, w)
-        run = lambda task: seeded_lloyd(
+        run = lambda task: _seeded_lloyd(
             X,
             w,
             z,

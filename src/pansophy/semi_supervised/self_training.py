@@ -53,7 +53,7 @@ class SelfTrainingState(NamedTuple):
     rounds: int = 0
 
 
-def select_confident_rows(best, free, threshold, criterion, k_best):
+def _select_confident_rows(best, free, threshold, criterion, k_best):
     """Eqs. (1) and (2): which of the free rows get their label."""
     if criterion == "threshold":
         return free & (best > threshold)
@@ -158,7 +158,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             P = probabilities_of_classes(model, X, self.classes_)
             guess = P.argmax(axis=1)
             best = P.max(axis=1)
-            pick = select_confident_rows(
+            pick = _select_confident_rows(
                 best, free, self.threshold, self.criterion, self.k_best
             )
             new = np.where(free, -1, state.codes)
@@ -175,8 +175,8 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             )
 
         def change(old, new):
-            done = not np.any(new.codes < 0) and not self.revise
-            return 0.0 if new.changed == 0 or done else 1.0
+            is_done = not np.any(new.codes < 0) and not self.revise
+            return 0.0 if new.changed == 0 or is_done else 1.0
 
         start = SelfTrainingState(float(np.mean(~known)), codes, np.where(known, 0, -1))
         max_iter = self.max_iter
@@ -226,8 +226,7 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
             self.termination_condition_ = "all_labeled"
         elif result.reason == "tolerance":
             self.termination_condition_ = "no_change"
-        done = result.reason == "max_iter"
-        return result._replace(reason="rounds") if done else result
+        return result.as_planned()
 
     def _of_inner(self, method, X, params):
         """A method of the classifier at checked rows, with routed arguments."""
@@ -272,10 +271,15 @@ class SelfTrainingClassifier(AbstractSemiSupervised):
 
     def get_metadata_routing(self):
         """Metadata that the classifier asks for, by method."""
-        same = ("predict", "predict_proba", "decision_function", "predict_log_proba")
+        prediction_methods = (
+            "predict",
+            "predict_proba",
+            "decision_function",
+            "predict_log_proba",
+        )
         mapping = MethodMapping().add(callee="fit", caller="fit")
         mapping.add(callee="score", caller="fit")
-        for method in (*same, "score"):
+        for method in (*prediction_methods, "score"):
             mapping.add(callee=method, caller=method)
         return MetadataRouter(owner=self).add(
             estimator=self._inner_estimator(), method_mapping=mapping

@@ -76,13 +76,13 @@ def transductive_risk(problem: TransductiveProblem, w, weight):
     """Eq. (1) and its gradient in w, with C' = weight."""
     X, y, c, Z, e, b, C, entropy = problem
     gap = np.maximum(0.0, 1.0 - y * (X @ w + b))
-    U, dU = (entropy_cost if entropy else gaussian_cost)(Z @ w + b)
+    U, dU = (entropy_cost if entropy else _gaussian_cost)(Z @ w + b)
     J = w @ w / 2 + C * c @ (gap * gap) + weight * e @ U
     slope = w - 2 * C * (X.T @ (c * gap * y))
     return J, slope + weight * (Z.T @ (e * dU))
 
 
-def gaussian_cost(f):
+def _gaussian_cost(f):
     """exp(-3 f^2) of eq. (2) and its derivative."""
     U = np.exp(-SHARPNESS * f * f)
     return U, -2 * SHARPNESS * f * U
@@ -97,7 +97,7 @@ def entropy_cost(f):
     return H / np.log(2), -STEEPNESS * s * p * q / np.log(2)
 
 
-def minimise_by_continuation(problem, w, *, weight, steps, tol, max_iter, task=SILENT):
+def _minimise_by_continuation(problem, w, *, weight, steps, tol, max_iter, task=SILENT):
     """Minimise eq. (1) from w while C' doubles up to `weight` in some steps."""
 
     def step(state):
@@ -248,7 +248,7 @@ class TransductiveSVM(AbstractSemiSupervised):
                 self.C,
                 self.unlabeled_loss == "entropy",
             )
-            run = lambda task, problem=problem, k=k: minimise_by_continuation(
+            run = lambda task, problem=problem, k=k: _minimise_by_continuation(
                 problem,
                 coef[k],
                 weight=self.unlabeled_weight,

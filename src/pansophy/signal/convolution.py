@@ -35,7 +35,7 @@ NAMED_KERNELS = {
 }
 
 
-def check_operands(x, w, mode):
+def _check_operands(x, w, mode):
     x, w = np.asarray(x), np.asarray(w)
     if mode not in MODES:
         raise ValueError(f'mode must be "full", "same" or "valid", got {mode!r}.')
@@ -58,7 +58,7 @@ def convolve(x, w, mode="full"):
     >>> convolve([1, 2, 3], [0, 1, 0.5])
     array([0. , 1. , 2.5, 4. , 1.5])
     """
-    x, w = check_operands(x, w, mode)
+    x, w = _check_operands(x, w, mode)
     from scipy.signal import convolve  # slow to import
 
     return convolve(x, w, mode=mode)
@@ -74,7 +74,7 @@ def correlate(x, w, mode="valid"):
     array([[0, 1],
            [8, 0]])
     """
-    x, w = check_operands(x, w, mode)
+    x, w = _check_operands(x, w, mode)
     from scipy.signal import correlate
 
     return correlate(x, w, mode=mode)
@@ -93,11 +93,13 @@ def fft_convolve(x, w, axis=-1):
     n = x.shape[axis] + w.shape[axis] - 1
     real = not (np.iscomplexobj(x) or np.iscomplexobj(w))
     size = scipy.fft.next_fast_len(n, real=real)
-    go, back = (
+    transform, back = (
         (scipy.fft.rfft, scipy.fft.irfft) if real else (scipy.fft.fft, scipy.fft.ifft)
     )
-    out = back(go(x, size, axis=axis) * go(w, size, axis=axis), size, axis=axis)
-    return np.take(out, np.arange(n), axis=axis)
+    convolved = back(
+        transform(x, size, axis=axis) * transform(w, size, axis=axis), size, axis=axis
+    )
+    return np.take(convolved, np.arange(n), axis=axis)
 
 
 def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks=()):
@@ -127,12 +129,12 @@ def continuous_convolution(f, g, t, *, bounds=(-50.0, 50.0), breaks=(), g_breaks
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"bounds must be finite, the lower first, got {bounds!r}.")
     t = np.asarray(t, dtype=float)
-    out = []
-    for at in t.ravel():
-        cuts = [*breaks, *(at - np.asarray(g_breaks, dtype=float))]
+    values = []
+    for moment in t.ravel():
+        cuts = [*breaks, *(moment - np.asarray(g_breaks, dtype=float))]
         x, w = quadrature_nodes(low, high, cuts, waves=high - low)
-        out.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, at - x)))
-    return np.array(out).reshape(t.shape)[()]
+        values.append(np.sum(w * evaluate_at(f, x) * evaluate_at(g, moment - x)))
+    return np.array(values).reshape(t.shape)[()]
 
 
 def image_kernel(name, size=3, sigma=None) -> np.ndarray:
@@ -218,8 +220,8 @@ def filter_image(image, kernel, *, stride=1, padding="valid"):
         ]
         return np.stack(layers, axis=2)
     if padding in EDGE_RULES and image.ndim == kernel.ndim == 2 and image.size:
-        around = [(k // 2, (k - 1) // 2) for k in kernel.shape]
-        image, padding = np.pad(image, around, mode=EDGE_RULES[padding]), "valid"
+        widths = [(k // 2, (k - 1) // 2) for k in kernel.shape]
+        image, padding = np.pad(image, widths, mode=EDGE_RULES[padding]), "valid"
     return correlate(image, kernel, padding)[::stride, ::stride]
 
 

@@ -48,8 +48,8 @@ SCAN = 4097  # places at which the highest peak of |f| is looked for
 def quadrature_nodes(low, high, breaks=(), waves=0.0):
     """Nodes and weights of an integral from low to high, for `waves` oscillations."""
     cuts = np.unique(np.r_[low, [b for b in breaks if low < b < high], high])
-    many = PIECES + int(np.ceil(waves / 4))
-    share = np.maximum(1, np.ceil(many * np.diff(cuts) / (high - low)).astype(int))
+    n_pieces = PIECES + int(np.ceil(waves / 4))
+    share = np.maximum(1, np.ceil(n_pieces * np.diff(cuts) / (high - low)).astype(int))
     edges = [np.linspace(a, b, m + 1) for a, b, m in zip(cuts, cuts[1:], share)]
     edges = np.r_[np.concatenate([e[:-1] for e in edges]), high]
     return panel_quadrature(edges, NODES)
@@ -108,14 +108,14 @@ class FourierSeries:
     @property
     def a(self):
         """a_0..a_N of eq. (1)."""
-        up, down = self.c[self.order :], self.c[self.order :: -1]
-        return real_where_close(up + down)
+        positive, negative = self.c[self.order :], self.c[self.order :: -1]
+        return _real_where_close(positive + negative)
 
     @property
     def b(self):
         """b_1..b_N of eq. (1)."""
-        up, down = self.c[self.order + 1 :], self.c[: self.order][::-1]
-        return real_where_close(1j * (up - down))
+        positive, negative = self.c[self.order + 1 :], self.c[: self.order][::-1]
+        return _real_where_close(1j * (positive - negative))
 
     @property
     def parseval(self) -> float:
@@ -129,10 +129,10 @@ class FourierSeries:
         c = self.c[self.order - N : self.order + N + 1]
         x = np.asarray(x, dtype=float)
         waves = np.exp(2j * np.pi / self.period * x[..., None] * n)
-        return real_where_close(waves @ c)
+        return _real_where_close(waves @ c)
 
 
-def real_where_close(z):
+def _real_where_close(z):
     """Real numbers as such where the imaginary part is rounding."""
     small = np.abs(z.imag).max(initial=0) <= 1e-9 * max(1.0, np.abs(z).max(initial=0))
     return z.real if small else z
@@ -225,28 +225,28 @@ def square_integral(f, low=-np.pi, high=np.pi, *, breaks=()) -> float:
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise ValueError(f"low and high must be finite, low first, got {low}, {high}.")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        inside = [b for b in (*breaks, highest_peak(f, low, high)) if low < b < high]
+        inside = [b for b in (*breaks, _highest_peak(f, low, high)) if low < b < high]
         cuts = np.unique(np.r_[low, inside, high])
         total = 0.0
         for a, b in itertools.pairwise(cuts):
             middle = (a + b) / 2
-            total += square_integral_towards(f, a, middle)
-            total += square_integral_towards(f, b, middle)
+            total += _square_integral_towards(f, a, middle)
+            total += _square_integral_towards(f, b, middle)
     return float(total)
 
 
-def highest_peak(f, low, high):
+def _highest_peak(f, low, high):
     """The place of the largest |f| on a grid, refined until numbers end."""
-    at, half = (low + high) / 2, (high - low) / 2
-    while half > np.finfo(float).eps * max(abs(at), np.finfo(float).tiny):
-        x = np.linspace(max(low, at - half), min(high, at + half), SCAN)
+    peak, half = (low + high) / 2, (high - low) / 2
+    while half > np.finfo(float).eps * max(abs(peak), np.finfo(float).tiny):
+        x = np.linspace(max(low, peak - half), min(high, peak + half), SCAN)
         y = np.abs(evaluate_at(f, x))
-        at = float(x[np.argmax(np.where(np.isnan(y), np.inf, y))])
+        peak = float(x[np.argmax(np.where(np.isnan(y), np.inf, y))])
         half = 2 * half / (SCAN - 1)
-    return at
+    return peak
 
 
-def square_integral_towards(f, end, far):
+def _square_integral_towards(f, end, far):
     """Integral of |f|^2 from an end, where f may be infinite, to a regular point."""
     step = far - end
     parts = []
@@ -301,18 +301,18 @@ def fourier_transform(f, w, *, bounds=(-50.0, 50.0), convention="angular", break
     >>> F.real.round(6)
     array([1.      , 0.958851, 0.63662 ])
     """
-    return fourier_integral(f, w, bounds, convention, breaks, sign=-1)
+    return _fourier_integral(f, w, bounds, convention, breaks, sign=-1)
 
 
 def inverse_fourier_transform(
     F, t, *, bounds=(-50.0, 50.0), convention="angular", breaks=()
 ):
     """f(t) from its spectrum, eq. (5) or (6), which is 0 outside bounds."""
-    out = fourier_integral(F, t, bounds, convention, breaks, sign=1)
-    return out / (2 * np.pi) if convention == "angular" else out
+    values = _fourier_integral(F, t, bounds, convention, breaks, sign=1)
+    return values / (2 * np.pi) if convention == "angular" else values
 
 
-def fourier_integral(f, w, bounds, convention, breaks, sign):
+def _fourier_integral(f, w, bounds, convention, breaks, sign):
     """Integral of f(x) exp(sign i w x), or with 2 pi w, over the bounds."""
     if convention not in ("angular", "cycles"):
         raise ValueError(
@@ -326,8 +326,8 @@ def fourier_integral(f, w, bounds, convention, breaks, sign):
     fastest = cycle * np.abs(w).max(initial=0) * (high - low) / (2 * np.pi)
     x, weight = quadrature_nodes(low, high, breaks, waves=fastest + (high - low))
     y = weight * evaluate_at(f, x)
-    out = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
-    return np.array(out).reshape(w.shape)
+    integrals = [np.exp(sign * 1j * cycle * v * x) @ y for v in w.ravel()]
+    return np.array(integrals).reshape(w.shape)
 
 
 def dft_matrix(n):

@@ -30,14 +30,14 @@ from ..params import Count, Flag, NonNegative, check_count, check_params
 from .forecast import Forecast, check_interval_level
 
 
-def lag_matrix(X, ends, p):
+def _lag_matrix(X, ends, p):
     """Rows with p rows before them in their sequence, none missing: lags, targets."""
     begins = np.repeat(np.r_[0, ends[:-1]], np.diff(ends, prepend=0))
     t = np.arange(len(X))
     t = t[t - begins >= p]
     lags = np.concatenate([X[t - lag] for lag in range(1, p + 1)], axis=1)
-    whole = np.isfinite(lags).all(axis=1) & np.isfinite(X[t]).all(axis=1)
-    return lags[whole], X[t[whole]]
+    is_complete = np.isfinite(lags).all(axis=1) & np.isfinite(X[t]).all(axis=1)
+    return lags[is_complete], X[t[is_complete]]
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +83,7 @@ class AutoRegressive(Estimator):
         """Fit to one series (n,) or (n, d), or to several (see `lengths`)."""
         check_params(self)
         X, ends = stack_sequences(X, lengths)
-        lags, Y = lag_matrix(X, ends, self.order)
+        lags, Y = _lag_matrix(X, ends, self.order)
         p = self.order
         d = X.shape[1]
         if len(Y) == 0:

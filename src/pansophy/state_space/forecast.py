@@ -46,7 +46,7 @@ class Beliefs(MeansAndCovariances):
     @property
     def sd(self):
         """Standard deviations (n, k)."""
-        return standard_deviations(self.covs)
+        return _standard_deviations(self.covs)
 
     def interval(self, level=0.95):
         """Bounds (n, k) that hold each coordinate with this probability."""
@@ -66,7 +66,7 @@ class Forecast(NamedTuple):
     @property
     def sd(self):
         """Standard deviations (n, p)."""
-        return standard_deviations(self.cov)
+        return _standard_deviations(self.cov)
 
     def interval(self, level=None):
         """Bounds (n, p) that hold each value with this probability."""
@@ -85,10 +85,10 @@ class Forecast(NamedTuple):
         return self.interval()[1]
 
 
-def standard_deviations(cov):
+def _standard_deviations(cov):
     """Square roots of the diagonals."""
     if isinstance(cov, RepeatedArray):
-        return standard_deviations(cov.table)[cov.which]
+        return _standard_deviations(cov.table)[cov.which]
     d = np.diagonal(cov, axis1=-2, axis2=-1)
     return np.sqrt(np.maximum(d, 0.0))
 

@@ -52,7 +52,7 @@ class Stability(NamedTuple):
         return self.verdict == "stable"
 
 
-def check_matrix(value, name, rows=None, columns=None):
+def _check_matrix(value, name, rows=None, columns=None):
     """A float matrix of the shape asked for; a vector is one column, or one row."""
     M = np.asarray(value, dtype=float)
     if M.ndim < 2:
@@ -96,14 +96,14 @@ def discretize(A, B=None, dt: Any = None, method="zoh"):
         return A.discretized(dt, method)
     if B is None:
         raise ValueError("B, the matrix of the input, is needed beside A.")
-    return discretized_matrices(A, B, dt, method)
+    return _discretized_matrices(A, B, dt, method)
 
 
-def discretized_matrices(A, B, dt, method):
+def _discretized_matrices(A, B, dt, method):
     """A_d and B_d of eq. (4), (5) or (6)."""
-    A = check_matrix(A, "A")
+    A = _check_matrix(A, "A")
     k = len(A)
-    A, B = check_matrix(A, "A", k, k), check_matrix(B, "B", k)
+    A, B = _check_matrix(A, "A", k, k), _check_matrix(B, "B", k)
     number = np.ndim(dt) == 0 and np.asarray(dt).dtype.kind in "iuf"
     if not (number and 0 < dt < np.inf):
         raise ValueError(f"dt must be a positive number, got {dt!r}.")
@@ -114,8 +114,8 @@ def discretized_matrices(A, B, dt, method):
         return E[:k, :k], E[:k, k:]
     if method == "bilinear":
         left = eye - dt / 2 * A
-        both = np.linalg.solve(left, np.hstack([eye + dt / 2 * A, dt * B]))
-        return both[:, :k], both[:, k:]
+        solution = np.linalg.solve(left, np.hstack([eye + dt / 2 * A, dt * B]))
+        return solution[:, :k], solution[:, k:]
     if method == "euler":
         return eye + dt * A, dt * B
     raise ValueError(f'method must be "zoh", "bilinear" or "euler", got {method!r}.')
@@ -155,13 +155,15 @@ class StateSpace:
     dt: float | None = None
 
     def __post_init__(self):
-        k = check_matrix(self.A, "A").shape[0]
-        self.A = check_matrix(self.A, "A", k, k)
-        self.B = check_matrix(self.B, "B", k)
-        self.C = np.eye(k) if self.C is None else check_matrix(self.C, "C", None, k)
+        k = _check_matrix(self.A, "A").shape[0]
+        self.A = _check_matrix(self.A, "A", k, k)
+        self.B = _check_matrix(self.B, "B", k)
+        self.C = np.eye(k) if self.C is None else _check_matrix(self.C, "C", None, k)
         q = len(self.C)
         p = self.B.shape[1]
-        self.D = np.zeros((q, p)) if self.D is None else check_matrix(self.D, "D", q, p)
+        self.D = (
+            np.zeros((q, p)) if self.D is None else _check_matrix(self.D, "D", q, p)
+        )
         if self.dt is not None and not 0 < self.dt < np.inf:
             raise ValueError(f"dt must be a positive number or None, got {self.dt!r}.")
 
@@ -175,13 +177,13 @@ class StateSpace:
         """Whether every state dies out by itself."""
         poles = self.poles()
         scale = MARGINAL * max(1.0, np.abs(poles).max())
-        over = np.abs(poles) - 1 if self.dt else poles.real
-        if (over > scale).any():
+        excess = np.abs(poles) - 1 if self.dt else poles.real
+        if (excess > scale).any():
             verdict = "unstable"
-        elif (over < -scale).all():
+        elif (excess < -scale).all():
             verdict = "stable"
         else:
-            edge = np.abs(over) <= scale
+            edge = np.abs(excess) <= scale
             verdict = "marginal" if self._simple(poles[edge]) else "unstable"
         return Stability(verdict, poles)
 
@@ -190,16 +192,16 @@ class StateSpace:
         k = len(self.A)
         size = max(1.0, np.abs(self.A).max())
         for pole in poles:
-            many = (np.abs(self.poles() - pole) <= 1e-6 * size).sum()
+            multiplicity = (np.abs(self.poles() - pole) <= 1e-6 * size).sum()
             s = np.linalg.svd(self.A - pole * np.eye(k), compute_uv=False)
-            if (s <= 1e-6 * size).sum() < many:
+            if (s <= 1e-6 * size).sum() < multiplicity:
                 return False
         return True
 
     def discretized(self, dt, method="zoh") -> "StateSpace":
         """The system in steps of length dt, see `discretize`."""
         self._only("discretized", continuous=True)
-        A, B = discretized_matrices(self.A, self.B, dt, method)
+        A, B = _discretized_matrices(self.A, self.B, dt, method)
         return StateSpace(A, B, C=self.C, D=self.D, dt=dt)
 
     def _only(self, what, continuous):
@@ -247,10 +249,10 @@ class StateSpace:
                 x = self.A @ x + drive[t]
                 X[t] = x
         elif method == "convolution":
-            whole = matrix_powers(self.A, self.B, len(u))  # C = I: the states
-            X = convolve_inputs(whole, u)
+            powers = _matrix_powers(self.A, self.B, len(u))  # C = I: the states
+            X = _convolve_inputs(powers, u)
             if x0.any():
-                X += matrix_powers(self.A, (self.A @ x0)[:, None], len(u))[:, :, 0]
+                X += _matrix_powers(self.A, (self.A @ x0)[:, None], len(u))[:, :, 0]
         else:
             raise ValueError(
                 f'method must be "recurrence" or "convolution", got {method!r}.'
@@ -261,7 +263,7 @@ class StateSpace:
     def kernel(self, n):
         """Impulse response K of eq. (3) for n steps, D left out: (n, q, p)."""
         self._only("kernel", continuous=False)
-        return np.einsum("qk,nkp->nqp", self.C, matrix_powers(self.A, self.B, n))
+        return np.einsum("qk,nkp->nqp", self.C, _matrix_powers(self.A, self.B, n))
 
     def step_response(self, n, *, dt=None):
         """Output for an input that is 1 from the first step on: (n, q, p)."""
@@ -276,7 +278,7 @@ class StateSpace:
             if dt is None:
                 raise ValueError("dt, the length of a step, is needed.")
             return np.einsum(
-                "qk,nkp->nqp", self.C, matrix_powers(expm(dt * self.A), self.B, n)
+                "qk,nkp->nqp", self.C, _matrix_powers(expm(dt * self.A), self.B, n)
             )
         K = self.kernel(n)
         K[0] += self.D
@@ -291,17 +293,17 @@ class StateSpace:
             raise ValueError("a pole at rest: the output grows without end.") from None
 
 
-def matrix_powers(A, B, n):
+def _matrix_powers(A, B, n):
     """A^i B for i < n, by doubling: (n, k, p)."""
-    out = B[None]
+    powers = B[None]
     step = A
-    while len(out) < n:
-        out = np.concatenate([out, step @ out])
+    while len(powers) < n:
+        powers = np.concatenate([powers, step @ powers])
         step = step @ step
-    return out[:n]
+    return powers[:n]
 
 
-def convolve_inputs(K, u):
+def _convolve_inputs(K, u):
     """Sum over inputs of K (n, q, p) and u (n, p) convolved, the first n rows."""
     n, _, p = K.shape
     return sum(fft_convolve(K[:, :, j], u[:, j, None], axis=0)[:n] for j in range(p))
@@ -318,7 +320,7 @@ def poles(A):
     """
     if isinstance(A, StateSpace):
         return A.poles()
-    A = check_matrix(A, "A")
+    A = _check_matrix(A, "A")
     return StateSpace(A, np.zeros((len(A), 1))).poles()
 
 

@@ -33,7 +33,7 @@ def row_multiplier_change(alpha, G, label, q, C, D):
     second = -np.inf
     low = np.inf
     loose = 0
-    at = 0
+    best_class = 0
     for m in range(k):
         g = G[m]
         if g > top:
@@ -43,10 +43,10 @@ def row_multiplier_change(alpha, G, label, q, C, D):
         if alpha[m] < (C if m == label else 0.0):
             loose += 1
             if g < low:
-                low, at = g, m
+                low, best_class = g, m
     far = top - low
     if far <= 0:
-        spare = top - second if loose == 1 and G[at] == top else 0.0
+        spare = top - second if loose == 1 and G[best_class] == top else 0.0
         alpha[:] = 0.0
         return 0.0, spare
     for m in range(k):
@@ -78,7 +78,7 @@ def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n
 
     A (n, k) holds the multipliers. A and W are updated in place.
     """
-    own, C, square = rows
+    labels, C, square = rows
     d, k = X.shape[1], A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
     worst = np.inf
@@ -93,12 +93,12 @@ def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n
             for m in range(k):
                 G[m] = 1.0 + s * W[d, m]
                 change[m] = A[i, m]
-            G[own[i]] -= 1.0
+            G[labels[i]] -= 1.0
             for j in range(d):
                 x, line = row[j], W[j]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, labels[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -124,7 +124,7 @@ def dense_crammer_singer_epochs(X, s, rows, A, W, order, size, cut, seed, tol, n
 def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol, n):
     """`dense_crammer_singer_epochs` for CSR rows."""
     data, columns, starts = csr
-    own, C, square = rows
+    labels, C, square = rows
     d = W.shape[0] - 1
     k = A.shape[1]
     G, D, change = np.empty(k), np.empty(k), np.empty(k)
@@ -139,12 +139,12 @@ def sparse_crammer_singer_epochs(csr, s, rows, A, W, order, size, cut, seed, tol
             for m in range(k):
                 G[m] = 1.0 + s * W[d, m]
                 change[m] = A[i, m]
-            G[own[i]] -= 1.0
+            G[labels[i]] -= 1.0
             for t in range(starts[i], starts[i + 1]):
                 x, line = data[t], W[columns[t]]
                 for m in range(k):
                     G[m] += x * line[m]
-            far, spare = row_multiplier_change(change, G, own[i], square[i], C[i], D)
+            far, spare = row_multiplier_change(change, G, labels[i], square[i], C[i], D)
             if spare > cut:
                 size -= 1
                 order[p], order[size] = order[size], i
@@ -174,7 +174,7 @@ def project_onto_simplices(G, C, q, rho, p):
     """
     n, k = G.shape
     D = np.empty(k)
-    own, psi, off = 0.0, 0.0, 0.0
+    linear, psi, distance = 0.0, 0.0, 0.0
     for i in range(n):
         c = C[i]
         top = -np.inf
@@ -196,6 +196,6 @@ def project_onto_simplices(G, C, q, rho, p):
         for m in range(k):
             x = max(p[i, m] - level, 0.0)
             p[i, m] = x
-            own += x * G[i, m]
-            off += (x - q[i, m]) ** 2
-    return own, psi, off
+            linear += x * G[i, m]
+            distance += (x - q[i, m]) ** 2
+    return linear, psi, distance

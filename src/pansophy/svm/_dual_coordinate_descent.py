@@ -36,7 +36,7 @@ def shuffle_active(order, size, seed):
 
 
 @compiled(fastmath=FASTMATH)
-def best_multiplier(beta, g, q, low, high, eps):
+def _best_multiplier(beta, g, q, low, high, eps):
     """The new multiplier, its violation, and how far it is from wanting to move.
 
     g is the derivative of -D less the part of eps, q its curvature.
@@ -78,15 +78,17 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
         fall, grow, k = 0.0, 0.0, 0
         while k < size:
             i = active[k]
-            row, it = X[i], table[i]
+            row, entry = X[i], table[i]
             f = s * w[d] if s > 0 else 0.0
             for j in range(d):
                 f += row[j] * w[j]
-            old = it[BETA]
-            g = f - it[TARGET] + it[CURVE] * old
-            new, far, spare = best_multiplier(old, g, it[Q], it[LOW], it[HIGH], eps)
+            old = entry[BETA]
+            g = f - entry[TARGET] + entry[CURVE] * old
+            new, far, spare = _best_multiplier(
+                old, g, entry[Q], entry[LOW], entry[HIGH], eps
+            )
             cut = cuts[0 if old == 0 else 1]
-            if it[LOW] < 0 and it[HIGH] > 0:  # one threshold for both
+            if entry[LOW] < 0 and entry[HIGH] > 0:  # one threshold for both
                 cut = max(cuts[0], cuts[1])
             if spare > cut:
                 size -= 1
@@ -95,7 +97,7 @@ def dense_dual_epochs(X, s, eps, table, w, active, size, cuts, seed, tol, n):
             k += 1
             change = new - old
             if change != 0:
-                it[BETA] = new
+                entry[BETA] = new
                 if abs(new) < abs(old):
                     fall = max(fall, far)
                 else:
@@ -139,16 +141,18 @@ def sparse_dual_epochs(
                     touched += data[p] + columns[p]
                 p += np.uint64(8)
             touched += ahead[TARGET]
-            it = table[i]
-            start, stop = np.uint64(it[START]), np.uint64(it[STOP])
+            entry = table[i]
+            start, stop = np.uint64(entry[START]), np.uint64(entry[STOP])
             f = s * w[d] if s > 0 else 0.0
             for p in range(start, stop):
                 f += data[p] * w[columns[p]]
-            old = it[BETA]
-            g = f - it[TARGET] + it[CURVE] * old
-            new, far, spare = best_multiplier(old, g, it[Q], it[LOW], it[HIGH], eps)
+            old = entry[BETA]
+            g = f - entry[TARGET] + entry[CURVE] * old
+            new, far, spare = _best_multiplier(
+                old, g, entry[Q], entry[LOW], entry[HIGH], eps
+            )
             cut = cuts[0 if old == 0 else 1]
-            if it[LOW] < 0 and it[HIGH] > 0:  # one threshold for both
+            if entry[LOW] < 0 and entry[HIGH] > 0:  # one threshold for both
                 cut = max(cuts[0], cuts[1])
             if spare > cut:
                 size -= 1
@@ -157,7 +161,7 @@ def sparse_dual_epochs(
             k += 1
             change = new - old
             if change != 0:
-                it[BETA] = new
+                entry[BETA] = new
                 if abs(new) < abs(old):
                     fall = max(fall, far)
                 else:

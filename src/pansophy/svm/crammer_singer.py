@@ -68,7 +68,7 @@ class CrammerSingerState(NamedTuple):
         return self.W
 
 
-def primal_and_dual_values(X, y, C, scale, W, alpha):
+def _primal_and_dual_values(X, y, C, scale, W, alpha):
     """P and D, eqs. (1) and (2)."""
     F = X @ W[:, :-1].T + scale * W[:, -1]
     half = 0.5 * float(np.sum(W * W))
@@ -84,10 +84,10 @@ def solve_crammer_singer(
     n, d = X.shape
     large = min(d + 1, n) * k > crammer_singer_newton.MAX_FACTORED
     if dual is True or (dual == "auto" and large):
-        return minimise_crammer_singer(
+        return _minimise_crammer_singer(
             X, y, C, k, rng, scale=scale, max_iter=max_iter, tol=tol, task=task
         )
-    first = minimise_crammer_singer(
+    first = _minimise_crammer_singer(
         X, y, C, k, rng, scale=scale, max_iter=DUAL_PASSES_BEFORE_NEWTON, tol=tol
     )
     return crammer_singer_newton.minimise_joint(
@@ -104,7 +104,7 @@ def solve_crammer_singer(
     )
 
 
-def minimise_crammer_singer(
+def _minimise_crammer_singer(
     X, y, C, k, rng, *, scale, max_iter=1000, tol=1e-4, task=SILENT
 ) -> Result:
     """Maximise eq. (2) row by row, eq. (3); `max_iter` counts epochs."""
@@ -142,7 +142,7 @@ def minimise_crammer_singer(
         if worst <= tol and not all_rows:  # check all rows again
             size = n
             cut = np.inf
-        P, D = primal_and_dual_values(X, y, C, scale, V.T, alpha)
+        P, D = _primal_and_dual_values(X, y, C, scale, V.T, alpha)
         dual = max(D, s.dual)
         return CrammerSingerState(
             W=np.ascontiguousarray(V.T),

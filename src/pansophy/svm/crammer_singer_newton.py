@@ -115,11 +115,11 @@ class JointProblem:
         """The state at W: one pass over the rows, or half of one where G is known."""
         G = self.slopes(W) if G is None else G
         p = np.empty_like(G)
-        own, psi, off = project_onto_simplices(G, self.C, q, rho, p)
+        linear, psi, distance = project_onto_simplices(G, self.C, q, rho, p)
         g = W - self.fixed_rmatvec + self.rmatvec(p)
         rest = 0.5 * float(np.sum(W * W)) - float(np.sum(W * self.fixed_rmatvec))
         primal = rest + psi
-        slack = psi - own
+        slack = psi - linear
         dual = primal - slack - 0.5 * float(np.sum(g * g))
         best = W
         objective = primal
@@ -133,7 +133,7 @@ class JointProblem:
             G=G,
             p=p,
             gradient=g,
-            value=rest + own - 0.5 * rho * off,
+            value=rest + linear - 0.5 * rho * distance,
             slack=slack,
             primal=primal,
             best=best,
@@ -143,22 +143,22 @@ class JointProblem:
 
     def direction(self, s):
         """Minus the inverse of the Hessian, eq. (3), times the gradient."""
-        on = s.p > 0
-        count = on.sum(axis=1)
+        is_on = s.p > 0
+        count = is_on.sum(axis=1)
         N = int(count.sum()) - self.n
         width = self.k * (self.d + 1)
         if N == 0:
             return -s.gradient
         rows = np.flatnonzero(count > 1)
         A = self.dense_rows(rows)
-        on = on[rows]
+        is_on = is_on[rows]
         g = s.gradient
         if min(width, MAX_FACTORED) >= N:
-            return self.direction_by_woodbury(A, on, s.rho, g)
+            return self.direction_by_woodbury(A, is_on, s.rho, g)
         if width <= MAX_FACTORED:
-            H = joint_hessian(A, on, s.rho)
-            return -solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
-        return joint_direction_by_cg(A, on, s.rho, g)
+            H = _joint_hessian(A, is_on, s.rho)
+            return -_solve_posdef_in_place(H, g.reshape(-1)).reshape(g.shape)
+        return _joint_direction_by_cg(A, is_on, s.rho, g)
 
     def direction_by_woodbury(self, A, on, rho, g):
         """`direction` by eq. (4)."""
@@ -166,22 +166,22 @@ class JointProblem:
         rest = on.copy()
         rest[np.arange(len(on)), first] = False
         r, m = np.nonzero(rest)
-        at = np.arange(len(r))
+        positions = np.arange(len(r))
         U = np.zeros((len(r), self.k))
-        U[at, m] = 1.0
-        U[at, first[r]] = -1.0
+        U[positions, m] = 1.0
+        U[positions, first[r]] = -1.0
         A = A[r]
         K = A @ A.T
         K = K.toarray() if sp.issparse(K) else K
-        K[at, at] += rho
+        K[positions, positions] += rho
         for i in range(1, self.k):  # entries of one row lie next to each other
-            same = np.flatnonzero(r[i:] == r[:-i])
-            if not len(same):
+            same_row = np.flatnonzero(r[i:] == r[:-i])
+            if not len(same_row):
                 break
-            K[same + i, same] += rho
-            K[same, same + i] += rho
+            K[same_row + i, same_row] += rho
+            K[same_row, same_row + i] += rho
         K *= U @ U.T
-        z = solve_posdef_in_place(K, np.einsum("im,im->i", A @ g.T, U))
+        z = _solve_posdef_in_place(K, np.einsum("im,im->i", A @ g.T, U))
         return (A.T @ (U * z[:, None])).T - g
 
     def dense_rows(self, rows):
@@ -195,9 +195,9 @@ class JointProblem:
     def rows_near_kinks(self, s):
         """The free rows and those nearest to a kink; None if these are most rows."""
         ends = s.p.argmax(axis=1)
-        others = s.G.copy()
-        others[self.row_numbers, ends] = -np.inf
-        far = s.G[self.row_numbers, ends] - others.max(axis=1)
+        other_scores = s.G.copy()
+        other_scores[self.row_numbers, ends] = -np.inf
+        far = s.G[self.row_numbers, ends] - other_scores.max(axis=1)
         far[(s.p > 0).sum(axis=1) > 1] = -np.inf
         free = int(np.count_nonzero(far == -np.inf))
         size = free + NEAR_ROWS_PER_UNKNOWN * min(self.k * (self.d + 1), MAX_FACTORED)
@@ -207,7 +207,7 @@ class JointProblem:
 
     def restricted_to(self, s, rows):
         """The problem of some rows, where the others keep their p."""
-        few = JointProblem(
+        subproblem = JointProblem(
             self.X[rows],
             self.y[rows],
             self.C[rows],
@@ -215,11 +215,13 @@ class JointProblem:
             self.scale,
             fixed_rmatvec=s.W - s.gradient,
         )
-        few.fixed_rmatvec = few.fixed_rmatvec + few.rmatvec(s.p[rows])
-        return few
+        subproblem.fixed_rmatvec = subproblem.fixed_rmatvec + subproblem.rmatvec(
+            s.p[rows]
+        )
+        return subproblem
 
 
-def solve_posdef_in_place(K, right):
+def _solve_posdef_in_place(K, right):
     """K^-1 right for a positive definite K, which is overwritten."""
     try:
         L = sl.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
@@ -228,17 +230,17 @@ def solve_posdef_in_place(K, right):
     return sl.cho_solve((L, True), right, check_finite=False)
 
 
-def joint_hessian(A, on, rho):
+def _joint_hessian(A, on, rho):
     """Eq. (3) for free rows A with classes `on`, one pair of classes at a time."""
     k = on.shape[1]
     width = A.shape[1]
     H = np.zeros((k, width, k, width))
-    each = 1 / on.sum(axis=1)
+    shares = 1 / on.sum(axis=1)
     for a in range(k):
         for b in range(a + 1):
-            at = np.flatnonzero(on[:, a] & on[:, b])
-            h = ((a == b) - each[at]) / rho
-            B = A[at]
+            rows = np.flatnonzero(on[:, a] & on[:, b])
+            h = ((a == b) - shares[rows]) / rho
+            B = A[rows]
             H[a, :, b] = (B * h[:, None]).T @ B
             H[b, :, a] = H[a, :, b].T
     H = H.reshape(k * width, k * width)
@@ -246,14 +248,14 @@ def joint_hessian(A, on, rho):
     return H
 
 
-def joint_direction_by_cg(A, on, rho, g):
+def _joint_direction_by_cg(A, on, rho, g):
     """`direction` by conjugate gradients, more accurate as the gradient falls."""
-    each = 1 / on.sum(axis=1, keepdims=True)
+    shares = 1 / on.sum(axis=1, keepdims=True)
 
     def product(u):
         W = u.reshape(g.shape)
         Z = np.where(on, A @ W.T, 0.0)
-        Z = np.where(on, Z - each * Z.sum(axis=1, keepdims=True), 0.0)
+        Z = np.where(on, Z - shares * Z.sum(axis=1, keepdims=True), 0.0)
         return u + (A.T @ Z).T.reshape(u.shape) / rho
 
     accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
@@ -261,37 +263,37 @@ def joint_direction_by_cg(A, on, rho, g):
     return run.state.X.reshape(g.shape)
 
 
-def joint_direction(joint, s):
+def _joint_direction(joint, s):
     """A Newton direction at s, or the sum of several on the rows near a kink."""
     rows = joint.rows_near_kinks(s)
     if rows is None:
         return joint.direction(s)
-    few = joint.restricted_to(s, rows)
-    at = few.evaluate(s.W, s.q[rows], s.rho, None, s.G[rows])
+    subproblem = joint.restricted_to(s, rows)
+    state = subproblem.evaluate(s.W, s.q[rows], s.rho, None, s.G[rows])
     for _ in range(MAX_INNER_STEPS):
-        at = joint_newton_step(few, at, few.direction(at))
-        if 0.5 * float(np.sum(at.gradient**2)) <= BALANCE / 3 * s.slack:
+        state = _joint_newton_step(subproblem, state, subproblem.direction(state))
+        if 0.5 * float(np.sum(state.gradient**2)) <= BALANCE / 3 * s.slack:
             break
-    return at.W - s.W
+    return state.W - s.W
 
 
-def joint_newton_step(joint, s, step):
+def _joint_newton_step(joint, s, step):
     """The state after a step, or after the best share of it on the line."""
     new = joint.evaluate(s.W + step, s.q, s.rho, s)
     fall = float(np.sum(s.gradient * step))
     if float(np.sum(new.gradient * step)) <= -0.5 * fall and new.value <= s.value:
         return new
-    along = new.G - s.G
+    change = new.G - s.G
     c = float(np.sum(step * step))
     a = float(np.sum((s.W - joint.fixed_rmatvec) * step))
     p = np.empty_like(s.p)
 
     def slope(x):
-        project_onto_simplices(s.G + x * along, joint.C, s.q, s.rho, p)
-        return a + x * c + float(np.vdot(p, along))
+        project_onto_simplices(s.G + x * change, joint.C, s.q, s.rho, p)
+        return a + x * c + float(np.vdot(p, change))
 
     x = false_position(slope)
-    return joint.evaluate(s.W + x * step, s.q, s.rho, new, s.G + x * along)
+    return joint.evaluate(s.W + x * step, s.q, s.rho, new, s.G + x * change)
 
 
 def minimise_joint(
@@ -305,26 +307,26 @@ def minimise_joint(
         q[joint.row_numbers, y] += C
     W = np.zeros((k, joint.d + 1)) if W is None else W
     start = joint.evaluate(W, q, FIRST_WIDTH / float(C.max()))
-    least = SMALLEST_WIDTH * start.rho
+    min_rho = SMALLEST_WIDTH * start.rho
     noise = 4 * float(np.finfo(X.dtype).eps)
 
     def step(s):
         gap = s.gap
         stalled = s.stalled_steps
         if 0.5 * float(np.sum(s.gradient**2)) <= BALANCE * s.slack:
-            rho = max(s.rho / WIDTH_REDUCTION, least)
+            rho = max(s.rho / WIDTH_REDUCTION, min_rho)
             s = joint.evaluate(s.W, s.p + OVERRELAXATION * (s.p - s.q), rho, s, s.G)
-        new = joint_newton_step(joint, s, joint_direction(joint, s))
+        new = _joint_newton_step(joint, s, _joint_direction(joint, s))
         return new._replace(stalled_steps=0 if new.gap < gap else stalled + 1)
 
     def change(old, new):
         size = float(np.sum(new.best**2))
-        done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
+        is_done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
         rounded = (
             new.stalled_steps >= MAX_STALLED_STEPS
             and new.gap <= 1e6 * noise * abs(new.objective)
         )
-        return 0.0 if done or rounded else 1.0
+        return 0.0 if is_done or rounded else 1.0
 
     return iterate(
         step,

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..core.arrays import arrays
 from ..kernels import get_kernel
-from ..kernels.base import exponential, exponential_product
+from ..kernels.base import exponential_in_place, exponential_product
 
 DEVICE_WORKING = 1024  # variables of a working set at first
 
@@ -58,7 +58,7 @@ class DeviceRows:
     threaded = True
 
     def __init__(self, spec, X, dtype=np.float64):
-        self.kernel = device_kernel(spec)
+        self.kernel = _device_kernel(spec)
         self.dtype = np.dtype(dtype)
         factors = self.kernel.exponent_factors(X, X)
         self.exponential = factors is not None
@@ -95,7 +95,7 @@ class DeviceRows:
         A, B = take_tensor_rows(A, index), take_tensor_rows(B, columns)
         if not self.exponential:
             return self.kernel.block(A, B)
-        return exponential(A @ arrays.namespace(A).matrix_transpose(B))
+        return exponential_in_place(A @ arrays.namespace(A).matrix_transpose(B))
 
     def square(self, index, exact=True):
         """K[index][:, index] in main memory and float64, for a short time."""
@@ -135,8 +135,8 @@ class ComputedRows:
     evicted = False  # so that no columns are dropped
 
     def __init__(self, training, members):
-        every = np.array_equal(members, np.arange(training.n))
-        self.training = training if every else training.subset(members)
+        is_every_row = np.array_equal(members, np.arange(training.n))
+        self.training = training if is_every_row else training.subset(members)
         self.n = len(members)
         self.columns = np.arange(self.n)
         self.capacity = self.n
@@ -165,7 +165,7 @@ class ComputedRows:
         return take_tensor_rows(sums, index)
 
 
-def device_kernel(spec):
+def _device_kernel(spec):
     """The kernel of a `KernelSpec` as one of `pansophy.kernels`."""
     return get_kernel(
         spec.kernel, gamma=spec.gamma, degree=spec.degree, coef0=spec.coef0
@@ -175,7 +175,7 @@ def device_kernel(spec):
 def device_expansion(spec, X, support, coef) -> Any:
     """k(X, support) coef^T in main memory for a tensor X; coef (t, n_support)."""
     support = arrays.asarray(np.asarray(support, dtype=np.float64), like=X)
-    sums = device_kernel(spec).matmul(X, support, np.ascontiguousarray(coef.T))
+    sums = _device_kernel(spec).matmul(X, support, np.ascontiguousarray(coef.T))
     return arrays.to_numpy(sums)
 
 

@@ -47,13 +47,15 @@ class DualState(NamedTuple):
 def augmented_row_norms(X, s):
     """|a_i|^2 of every row."""
     if sp.issparse(X):
-        out = np.zeros(X.shape[0])
+        squares = np.zeros(X.shape[0])
         data = X.data.astype(float) ** 2
         filled = np.diff(X.indptr) > 0
-        out[filled] = np.add.reduceat(data, X.indptr[:-1][filled]) if len(data) else 0.0
+        squares[filled] = (
+            np.add.reduceat(data, X.indptr[:-1][filled]) if len(data) else 0.0
+        )
     else:
-        out = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return out + s * s
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return squares + s * s
 
 
 def loop_and_rows(problem):
@@ -114,13 +116,13 @@ def minimise_dual(problem, rng, *, max_iter=1000, tol=1e-4, task=SILENT) -> Resu
             active = np.arange(n)
             size = n
             cuts = np.full(2, np.inf)
-        at = certified_state(m, w[: m.width], beta, w[: m.width])
-        dual = max(s.dual, at.objective - at.gap)
+        certified = certified_state(m, w[: m.width], beta, w[: m.width])
+        dual = max(s.dual, certified.objective - certified.gap)
         return DualState(
             w=w,
             beta=beta,
-            objective=at.objective,
-            gap=max(at.objective - dual, 0.0),
+            objective=certified.objective,
+            gap=max(certified.objective - dual, 0.0),
             dual=dual,
             violation=worst if all_rows else max(worst, 2 * tol),
             active=active,

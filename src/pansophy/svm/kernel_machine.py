@@ -90,7 +90,7 @@ class FitSettings(NamedTuple):
     cache: int  # bytes
 
 
-def support_vectors_agree(model) -> bool:
+def _support_vectors_agree(model) -> bool:
     """Whether a loaded machine has as many coefficients and vectors as it says."""
     if not hasattr(model, "support_"):
         return True
@@ -107,7 +107,7 @@ def support_vectors_agree(model) -> bool:
 @saved_state(
     support_=IntArray("vectors", low=0),
     n_support_=IntArray(None, low=0),
-    check=support_vectors_agree,
+    check=_support_vectors_agree,
 )
 @dataclass(eq=False, repr=False)
 class AbstractKernelMachine(Estimator):
@@ -169,8 +169,8 @@ class AbstractKernelMachine(Estimator):
             accept_large_sparse=False,
             **checks,
         )
-        X = in_double_precision(checked[0])
-        w = machine_weights(sample_weight, X.shape[0])
+        X = _in_double_precision(checked[0])
+        w = _machine_weights(sample_weight, X.shape[0])
         if self._precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix. Input is a "
@@ -180,10 +180,10 @@ class AbstractKernelMachine(Estimator):
             refuse_asymmetric(X, SYMMETRIC_DIGITS)
         self._look_at_kernel(X)
         if not callable(self.kernel) and not self._precomputed:
-            refuse_overflow(self, X)
-            warn_about_scales(self, X)
+            _refuse_overflow(self, X)
+            _warn_about_scales(self, X)
         self.shape_fit_ = tuple(X.shape)
-        return X, (None if y_kind is None else checked_target(checked[1], y_kind)), w
+        return X, (None if y_kind is None else _checked_target(checked[1], y_kind)), w
 
     def _tensor_or_host(self, X):
         """X, as a tensor only where kernels are computed on its device."""
@@ -203,7 +203,7 @@ class AbstractKernelMachine(Estimator):
             y = y.astype(float) if y_kind == "number" else y
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
         self._look_at_kernel(X)
-        return X, y, machine_weights(sample_weight, n)
+        return X, y, _machine_weights(sample_weight, n)
 
     def _look_at_kernel(self, X):
         """Refuse a function that is not symmetric on the first rows.
@@ -213,20 +213,22 @@ class AbstractKernelMachine(Estimator):
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         first = np.arange(min(n, LOOKED_AT))
         if self._is_function:
-            some = take_training_rows(X, first)
-            refuse_asymmetric(call_kernel(self.kernel, some, some), SYMMETRIC_DIGITS)
+            sample = take_training_rows(X, first)
+            refuse_asymmetric(
+                call_kernel(self.kernel, sample, sample), SYMMETRIC_DIGITS
+            )
         elif isinstance(self.kernel, str) and self.kernel == "sigmoid":
-            gamma = kernel_gamma(self.gamma, X, None)
-            some = take_training_rows(X, first)
-            some = arrays.to_numpy(to_dense(some))
+            gamma = _kernel_gamma(self.gamma, X, None)
+            sample = take_training_rows(X, first)
+            sample = arrays.to_numpy(to_dense(sample))
             kernel = Sigmoid(gamma, float(self.coef0))
-            warn_if_indefinite(kernel, kernel.block(some, some))
+            warn_if_indefinite(kernel, kernel.block(sample, sample))
 
     def _kernel_spec(self, X, w) -> KernelSpec:
         """The kernel with its gamma, which is kept as `_gamma`."""
         self._gamma = 0.0
         if isinstance(self.kernel, str) and not self._precomputed:
-            self._gamma = kernel_gamma(self.gamma, X, w)
+            self._gamma = _kernel_gamma(self.gamma, X, w)
         return self._spec
 
     @property
@@ -278,7 +280,7 @@ class AbstractKernelMachine(Estimator):
             dtype=np.float64,
             accept_large_sparse=False,
         )
-        X = in_double_precision(X)
+        X = _in_double_precision(X)
         if self._precomputed:
             return X[:, self.support_]
         n_vectors = self.n_support_.sum()
@@ -382,7 +384,7 @@ class AbstractKernelSum(AbstractKernelMachine):
         return self._linear_coef(self.dual_coef_)
 
 
-def in_double_precision(X):
+def _in_double_precision(X):
     """A tensor in float64; anything else as it is."""
     if not arrays.is_foreign(X):
         return X
@@ -390,7 +392,7 @@ def in_double_precision(X):
     return xp.astype(X, xp.float64)
 
 
-def checked_target(y, y_kind):
+def _checked_target(y, y_kind):
     """Targets in main memory, those of tensors too."""
     if arrays.is_foreign(y):
         y = column_or_1d(arrays.to_numpy(y))
@@ -399,7 +401,7 @@ def checked_target(y, y_kind):
     return y
 
 
-def refuse_overflow(model, X):
+def _refuse_overflow(model, X):
     """Refuse rows whose kernels overflow, in scikit-learn's words."""
     try:
         refuse_overflowing_squares(model, X)
@@ -409,7 +411,7 @@ def refuse_overflow(model, X):
         ) from error
 
 
-def machine_weights(sample_weight, X):
+def _machine_weights(sample_weight, X):
     """Checked weights, or None; a negative weight leaves a row out, like 0.
 
     This is what scikit-learn's kernel machines do, unlike its other models.
@@ -431,7 +433,7 @@ def to_dense(coef):
     return coef.toarray() if sp.issparse(coef) else coef
 
 
-def kernel_gamma(gamma, X, w) -> float:
+def _kernel_gamma(gamma, X, w) -> float:
     """The number that gamma stands for."""
     if not isinstance(gamma, str):
         return float(gamma)
@@ -451,14 +453,14 @@ def kernel_gamma(gamma, X, w) -> float:
 def largest_diagonal(spec, X) -> float:
     """max k(x, x)."""
     if isinstance(spec.kernel, AbstractKernel):
-        own = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
-        return float(np.max(arrays.to_numpy(own), initial=0.0))
+        diagonal = spec.kernel.diag(X.toarray() if sp.issparse(X) else X)
+        return float(np.max(arrays.to_numpy(diagonal), initial=0.0))
     if not spec.named:
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        one = lambda i: call_kernel(
+        entry = lambda i: call_kernel(
             spec.kernel, take_training_rows(X, [i]), take_training_rows(X, [i])
         )
-        return max(float(one(i)[0, 0]) for i in range(n))
+        return max(float(entry(i)[0, 0]) for i in range(n))
     if spec.kernel in ("rbf", "sigmoid"):
         return 1.0
     squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else (X * X).sum(axis=1)
@@ -479,7 +481,7 @@ def kernel_row_dtype(spec, X, bound, tol):
     return np.float32 if error <= tol else np.float64
 
 
-def warn_about_scales(model, X):
+def _warn_about_scales(model, X):
     """Warn if the columns of X differ in scale by more than `SCALE_RATIO`."""
     if sp.issparse(X) or X.shape[0] < 2:
         return
@@ -489,15 +491,18 @@ def warn_about_scales(model, X):
     varied = np.flatnonzero(scale > 1e-12 * largest)
     if len(varied) < 2:
         return
-    most = varied[np.argmax(scale[varied])]
-    least = varied[np.argmin(scale[varied])]
-    if scale[most] <= SCALE_RATIO * scale[least]:
+    widest = varied[np.argmax(scale[varied])]
+    narrowest = varied[np.argmin(scale[varied])]
+    if scale[widest] <= SCALE_RATIO * scale[narrowest]:
         return
     names = getattr(model, "feature_names_in_", None)
-    a, b = (repr(j if names is None else names[j]) for j in (int(most), int(least)))
+    a, b = (
+        repr(j if names is None else names[j]) for j in (int(widest), int(narrowest))
+    )
     warnings.warn(
-        f"columns of X differ in scale by {scale[most] / scale[least]:.0e} (column {a} "
-        f"against column {b}): {type(model).__name__} hardly sees the small ones and "
+        f"columns of X differ in scale by {scale[widest] / scale[narrowest]:.0e} "
+        f"(column {a} against column {b}): {type(model).__name__} hardly sees the "
+        "small ones and "
         "may converge slowly. Scale them, with StandardScaler for instance.",
         UserWarning,
         stacklevel=5,
@@ -507,13 +512,13 @@ def warn_about_scales(model, X):
 def row_cache(training, members, settings) -> Any:
     """Cache of the kernel rows of `members`; all of them at once if small."""
     n = len(members)
-    whole = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
-    if whole or isinstance(training, PrecomputedRows):
+    is_small = n <= EXACT_ROWS and n * n * 8 <= max(settings.cache, 1 << 20)
+    if is_small or isinstance(training, PrecomputedRows):
         return RowCache(training.whole(members))
     if isinstance(training, DeviceRows):
         return ComputedRows(training, members)
-    every = n == training.n and (np.diff(members) == 1).all()
-    rows = training if every else SubsetRows(training, members)
+    is_every_row = n == training.n and (np.diff(members) == 1).all()
+    rows = training if is_every_row else SubsetRows(training, members)
     return RowCache(rows, n, settings.cache, training.dtype)
 
 
@@ -531,8 +536,8 @@ def solve_with(cache, problem, settings, **options) -> Result:
 
 def fill_up(bounds, total):
     """Multipliers of at most `bounds` in order that add up to `total`."""
-    before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
-    return np.clip(total - before, 0.0, bounds)
+    sum_before = np.concatenate([[0.0], np.cumsum(bounds)[:-1]])
+    return np.clip(total - sum_before, 0.0, bounds)
 
 
 def kept_rows(X, w) -> tuple[Any, np.ndarray]:

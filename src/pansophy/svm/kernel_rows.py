@@ -59,10 +59,10 @@ class KernelSpec(NamedTuple):
         T += T.dtype.type(self.coef0)
         if self.kernel == "sigmoid":
             return np.tanh(T, out=T)
-        return integer_power(T, self.degree)
+        return _integer_power(T, self.degree)
 
 
-def integer_power(T, degree):
+def _integer_power(T, degree):
     """T^degree by repeated multiplication; T may be overwritten."""
     if degree == 0:
         return np.ones_like(T)
@@ -81,8 +81,8 @@ class ProductRows(NamedTuple):
 
     def block(self, spec, index, other, columns):
         """Kernel values between rows `index` of this and `columns` of another."""
-        left = self.left[as_slice(index)]
-        right = other.right[as_slice(columns)]
+        left = self.left[_as_slice(index)]
+        right = other.right[_as_slice(columns)]
         if sp.issparse(left):
             T = np.asarray((left @ right.T).todense())
         else:
@@ -90,7 +90,7 @@ class ProductRows(NamedTuple):
         return spec.apply(T)
 
 
-def as_slice(index):
+def _as_slice(index):
     """An index of consecutive rows as a slice, which copies nothing."""
     if isinstance(index, slice) or len(index) == 0:
         return index
@@ -102,7 +102,7 @@ def as_slice(index):
     return index
 
 
-def prepare_products(spec, X, dtype=np.float64, center=None) -> ProductRows:
+def _prepare_products(spec, X, dtype=np.float64, center=None) -> ProductRows:
     """Rows X as factors of blocks of a named kernel."""
     if sp.issparse(X) and X.shape[0] * X.shape[1] * 8 <= DENSE_BYTES:
         X = X.toarray()
@@ -119,9 +119,9 @@ def prepare_products(spec, X, dtype=np.float64, center=None) -> ProductRows:
         scaled = (X - center) * scale
         half = 0.5 * np.einsum("ij,ij->i", scaled, scaled)[:, None]
         join = lambda *parts: np.hstack(parts)
-    one = np.ones_like(half)
-    left = join(scaled, -half, one).astype(dtype)
-    return ProductRows(left, join(scaled, one, -half).astype(dtype), center)
+    ones = np.ones_like(half)
+    left = join(scaled, -half, ones).astype(dtype)
+    return ProductRows(left, join(scaled, ones, -half).astype(dtype), center)
 
 
 def exponent_range(spec, X) -> float:
@@ -131,8 +131,8 @@ def exponent_range(spec, X) -> float:
     if X.shape[0] == 0:
         return 0.0
     xp = arrays.namespace(X)
-    off = X - xp.mean(X, axis=0)
-    return float(spec.gamma * xp.max(xp.sum(off * off, axis=1)))
+    centred = X - xp.mean(X, axis=0)
+    return float(spec.gamma * xp.max(xp.sum(centred * centred, axis=1)))
 
 
 class TrainingRows:
@@ -152,7 +152,7 @@ class TrainingRows:
         self.X = X
         self.n = X.shape[0] if hasattr(X, "shape") else len(X)
         self.dtype = np.dtype(dtype)
-        self.products = prepare_products(spec, X, dtype) if spec.named else None
+        self.products = _prepare_products(spec, X, dtype) if spec.named else None
         self.threaded = spec.named
 
     def __call__(self, index, columns):
@@ -173,8 +173,8 @@ class TrainingRows:
             K[...] = self(index, index)
             return K
         step = max(32, TILE_ENTRIES // max(n, 1))
-        left = self.products.left[as_slice(index)]
-        right = self.products.right[as_slice(index)]
+        left = self.products.left[_as_slice(index)]
+        right = self.products.right[_as_slice(index)]
 
         def fill(begin):
             end = min(begin + step, n)
@@ -285,7 +285,7 @@ def map_kernel_blocks(spec, X, support, combine, width):
             K = call_kernel(spec.kernel, take_training_rows(X, rows), support)
             out[rows] = combine(K)
         return out
-    dense_support = prepare_products(spec, support)
+    dense_support = _prepare_products(spec, support)
     m = support.shape[0]
     step = max(16, TILE_ENTRIES // max(m, 1))
 
@@ -295,7 +295,7 @@ def map_kernel_blocks(spec, X, support, combine, width):
             part = part.toarray()
         elif sp.issparse(dense_support.right) and not sp.issparse(part):
             part = sp.csr_array(part)
-        rows = prepare_products(spec, part, center=dense_support.center)
+        rows = _prepare_products(spec, part, center=dense_support.center)
         K = rows.block(spec, slice(None), dense_support, slice(None))
         out[begin : begin + step] = combine(K)
 

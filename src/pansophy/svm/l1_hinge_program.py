@@ -46,7 +46,7 @@ class L1HingeState(NamedTuple):
     gap: float  # P less the dual value
 
 
-def l1_hinge_state(A, y, C, w, theta) -> L1HingeState:
+def _l1_hinge_state(A, y, C, w, theta) -> L1HingeState:
     """The state at any w and any multipliers, eqs. (1) and (3)."""
     P = float(np.abs(w).sum() + C @ np.maximum(1 - y * (A @ w), 0))
     theta = np.clip(theta, 0, C)
@@ -100,7 +100,7 @@ def minimise_l1_hinge(
         else:
             w = program.x[:width] - program.x[width : 2 * width]
             theta = multipliers
-    state = l1_hinge_state(A, y, C, w + 0.0, theta)
+    state = _l1_hinge_state(A, y, C, w + 0.0, theta)
     return Result(
         state,
         int(np.atleast_1d(program.nit)[0]),

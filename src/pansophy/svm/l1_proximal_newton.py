@@ -88,11 +88,11 @@ class GramSolver:
         step = max(256, (1 << 17) // self.d)
 
         def part(i):
-            at = inside[i : i + step]
-            X = self.X[at].toarray() if sp.issparse(self.X) else self.X[at]
+            rows = inside[i : i + step]
+            X = self.X[rows].toarray() if sp.issparse(self.X) else self.X[rows]
             if self.scale:
-                X = np.column_stack([X, np.full(len(at), self.scale)])
-            X = X * np.sqrt(h[at])[:, None]
+                X = np.column_stack([X, np.full(len(rows), self.scale)])
+            X = X * np.sqrt(h[rows])[:, None]
             return X.T @ X
 
         tasks = (partial(part, i) for i in range(0, len(inside), step))
@@ -161,12 +161,12 @@ class ColumnSolver:
             tol,
             MAX_EPOCHS,
         )
-        along = np.zeros(len(h))
-        loops.add_column_changes(columns.csc, u - w, along)
-        return u, along
+        change = np.zeros(len(h))
+        loops.add_column_changes(columns.csc, u - w, change)
+        return u, change
 
 
-def l1_dual_value(theta, slopes, C):
+def _l1_dual_value(theta, slopes, C):
     """Eq. (3) at the best feasible multiple of theta."""
     first = float(theta.sum())
     second = float((theta**2 / (4 * C)).sum())
@@ -175,36 +175,36 @@ def l1_dual_value(theta, slopes, C):
     return z * first - z * z * second
 
 
-def l1_state(A: Any, w, e, y, C) -> L1SVMState:
+def _l1_state(A: Any, w, e, y, C) -> L1SVMState:
     """The state at w, eqs. (1) and (3), whose margins are e."""
     inside = np.maximum(e, 0.0)
     theta = 2 * C * inside
     slopes = A.rmatvec(-y * theta)
     P = float(np.abs(w).sum() + C @ inside**2)
     far = float(np.max(l1_penalty(1.0).distance(w, slopes), initial=0.0))
-    return L1SVMState(w, e, slopes, P, P - l1_dual_value(theta, slopes, C), far)
+    return L1SVMState(w, e, slopes, P, P - _l1_dual_value(theta, slopes, C), far)
 
 
-def tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
+def _tighten_gap(A: Any, s: L1SVMState, y, C) -> L1SVMState:
     """The state with the gap of eq. (4), where that is smaller."""
     h = 2 * C * (s.e > 0)
-    on = (s.w != 0) | (np.abs(s.slopes) > 1)
+    is_free = (s.w != 0) | (np.abs(s.slopes) > 1)
     sign = np.where(s.w != 0, -np.sign(s.w), np.sign(s.slopes))
 
     def product(U):
-        u = A.rmatvec(h * A.matvec(np.where(on, U.reshape(-1), 0.0)))
-        return np.where(on, u, 0.0).reshape(U.shape)
+        u = A.rmatvec(h * A.matvec(np.where(is_free, U.reshape(-1), 0.0)))
+        return np.where(is_free, u, 0.0).reshape(U.shape)
 
-    excess = np.where(on, s.slopes - sign, 0.0)
+    excess = np.where(is_free, s.slopes - sign, 0.0)
     c = conjugate_gradients(
         product, excess, tol=1e-3, max_iter=MAX_CG_STEPS
     ).state.X.reshape(-1)
     theta = np.maximum(2 * C * np.maximum(s.e, 0.0) + y * h * A.matvec(c), 0.0)
-    D = l1_dual_value(theta, A.rmatvec(-y * theta), C)
+    D = _l1_dual_value(theta, A.rmatvec(-y * theta), C)
     return s._replace(gap=max(min(s.gap, s.objective - D), 0.0))
 
 
-def halving_line_search(s, u, along, C):
+def _halving_line_search(s, u, along, C):
     """The best of the shares 1, 1/2, 1/4, ... of the step to u, or 0."""
     value = lambda x: float(
         np.abs(s.w + x * (u - s.w)).sum() + C @ np.maximum(s.e + x * along, 0.0) ** 2
@@ -224,7 +224,7 @@ def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> 
     """Minimise eq. (1) until the largest violation is tol times the first one."""
     A = GramSolver(X, scale) if X.shape[1] <= GRAM_COLUMNS else ColumnSolver(X, scale)
     width = X.shape[1] + (scale > 0)
-    start = l1_state(A, np.zeros(width), np.ones(len(y)), y, C)
+    start = _l1_state(A, np.zeros(width), np.ones(len(y)), y, C)
     goal = tol * max(start.violation, 1e-300)
 
     def step(s):
@@ -232,10 +232,10 @@ def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> 
         u, f = A.lasso_step(
             s.w, h, -2 * C * y * np.maximum(s.e, 0.0), s.slopes, 0.3 * goal
         )
-        x = halving_line_search(s, u, -y * f, C)
+        x = _halving_line_search(s, u, -y * f, C)
         w = u if x == 1.0 else s.w + x * (u - s.w)
         e = 1 - y * A.matvec(w)
-        return l1_state(A, w, e, y, C)
+        return _l1_state(A, w, e, y, C)
 
     run = iterate(
         step,
@@ -248,4 +248,4 @@ def minimise_l1_svm(X, y, C, *, scale, max_iter=1000, tol=1e-4, task=SILENT) -> 
         watch=("gap",),
         task=task,
     )
-    return run._replace(state=tighten_gap(A, run.state, y, C))
+    return run._replace(state=_tighten_gap(A, run.state, y, C))

@@ -41,7 +41,7 @@ from ..typing import Seed
 from .svm_problem import classification_problem, coefficients_and_intercepts, solve_svm
 
 
-def solve_classes(runs, task=SILENT) -> Result:
+def _solve_classes(runs, task=SILENT) -> Result:
     """Run independent fits, one for each class, on threads; returns one `Result`.
 
     `runs` are functions of a progress task. The state is the tuple of their states.
@@ -49,28 +49,32 @@ def solve_classes(runs, task=SILENT) -> Result:
     if len(runs) == 1:
         run = runs[0](task)
         return run._replace(state=ClassStates((run.state,)))
-    done = []
+    runs_done = []
     for i, run in enumerate(threads.run_tasks(partial(r, SILENT) for r in runs)):
-        done.append(run)
+        runs_done.append(run)
         if task.child(f"class {i}").end():
             break
-    if len(done) < len(runs):  # stopped by a callback: the other classes are needed too
-        done += [r(SILENT) for r in runs[len(done) :]]
-    reasons = [run.reason for run in done]
+    if len(runs_done) < len(
+        runs
+    ):  # stopped by a callback: the other classes are needed too
+        runs_done += [r(SILENT) for r in runs[len(runs_done) :]]
+    reasons = [run.reason for run in runs_done]
     reason = next((r for r in reasons if r != "tolerance"), "tolerance")
-    longest = max(len(run.history["objective"]) for run in done)
+    longest = max(len(run.history["objective"]) for run in runs_done)
     padded = [
         np.pad(
             run.history["objective"],
             (0, longest - len(run.history["objective"])),
             mode="edge",
         )
-        for run in done
+        for run in runs_done
     ]
     history = {"objective": np.sum(padded, axis=0)}
-    states = ClassStates(run.state for run in done)
-    most = max(run.n_iter for run in done)
-    return Result(states, most, reason, history, math.fsum(r.seconds for r in done))
+    states = ClassStates(run.state for run in runs_done)
+    most_steps = max(run.n_iter for run in runs_done)
+    return Result(
+        states, most_steps, reason, history, math.fsum(r.seconds for r in runs_done)
+    )
 
 
 class ClassStates(tuple):
@@ -228,7 +232,7 @@ class LinearSVC(AbstractLinearClassifier):
             self._binary_fit(X, *p, rng) for p, rng in zip(problems, rngs, strict=False)
         ]
         result = self._run_driver(
-            partial(solve_classes, runs), total=None, X=X, y=codes
+            partial(_solve_classes, runs), total=None, X=X, y=codes
         )
         self.dual_gap_ = np.array([s.gap for s in result.state])
         return coefficients_and_intercepts(result.state, self._scale, int(X.shape[1]))

@@ -41,13 +41,13 @@ def nu_classifier_dual(sign, weights, nu) -> DualProblem:
     total = nu * weights.sum() / 2
     start = np.zeros(n)
     for side in (1.0, -1.0):
-        here = sign == side
-        if total > weights[here].sum() * (1 + 1e-12):
+        in_class = sign == side
+        if total > weights[in_class].sum() * (1 + 1e-12):
             raise ValueError(
                 f"specified nu is infeasible: nu={nu} needs a weight of {total:g} in "
-                f"each class, but one has {weights[here].sum():g}."
+                f"each class, but one has {weights[in_class].sum():g}."
             )
-        start[here] = side * fill_up(weights[here], total) + 0.0
+        start[in_class] = side * fill_up(weights[in_class], total) + 0.0
     low = np.where(sign > 0, 0.0, -weights)
     high = np.where(sign > 0, weights, 0.0)
     group = (sign < 0).astype(np.int64)
@@ -95,17 +95,17 @@ n_iter_, fit_status_, history_
         problem = nu_classifier_dual(pair.sign, weights, self.nu)
         run = solve(problem)
         s = run.state
-        above, below = group_multipliers(-s.products, s.beta, problem)
-        margin = (below - above) / 2
+        upper, lower = group_multipliers(-s.products, s.beta, problem)
+        margin = (lower - upper) / 2
         # where v = 0 is the optimum, what is left of the margin is rounding: below what
         # the solver resolves, and tiny beside the multipliers that add up to it
         unresolved = min(s.violation, 1e-9 * float(abs(s.beta).sum()))
-        if not margin > max(unresolved, 1e-12 * max(abs(above), abs(below))):
+        if not margin > max(unresolved, 1e-12 * max(abs(upper), abs(lower))):
             raise ValueError(
                 f"nu={self.nu} leaves no margin between the classes: take a larger "
                 "nu, or columns in other units if they hardly differ."
             )
-        intercept = (above + below) / 2 / margin
+        intercept = (upper + lower) / 2 / margin
         solution = PairSolution(
             s.beta / margin, intercept, s.steps, s.objective, s.violation
         )

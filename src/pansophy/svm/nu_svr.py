@@ -24,7 +24,7 @@ from .kernel_machine import AbstractKernelSum, Nu, fill_up
 from .svr import checked_regression_rows, regressor_dual
 
 
-def nu_regressor_dual(y, bounds, nu) -> DualProblem:
+def _nu_regressor_dual(y, bounds, nu) -> DualProblem:
     """The dual, with a feasible start: both multipliers of the first rows full."""
     problem = regressor_dual(y, bounds, 0.0)
     full = fill_up(bounds, nu * bounds.sum() / 2)
@@ -72,14 +72,14 @@ fit_status_, history_
         """Fit to rows X and numbers y."""
         X, rows, y, w = checked_regression_rows(self, X, y, sample_weight)
         bounds = self.C * w
-        problem = nu_regressor_dual(y, bounds, self.nu)
+        problem = _nu_regressor_dual(y, bounds, self.nu)
         run = self._solve_sum(X, rows, w, problem, float(bounds.max()))
         s = run.state
         scores = problem.target - s.products[problem.row]
-        above, below = group_multipliers(scores, s.beta, problem)
-        self.epsilon_ = (above - below) / 2
+        upper, lower = group_multipliers(scores, s.beta, problem)
+        self.epsilon_ = (upper - lower) / 2
         coef = problem.row_sums(s.beta, len(rows))
-        self._store_machine(X, rows, coef, (above + below) / 2)
+        self._store_machine(X, rows, coef, (upper + lower) / 2)
         return self
 
     def predict(self, X):

@@ -175,9 +175,9 @@ class SharedClassBlocks:
         self.caches: list = []
         if self.small and not precomputed and 8 * (sizes**2).sum() <= limit:
             tasks = [partial(training.whole, m) for m in members]
-            several = training.threaded
+            is_threaded = training.threaded
             self.blocks = (
-                [*threads.run_tasks(tasks)] if several else [t() for t in tasks]
+                [*threads.run_tasks(tasks)] if is_threaded else [t() for t in tasks]
             )
         if not self.small and not isinstance(training, DeviceRows):
             share = max(limit // len(members), 1 << 20)
@@ -196,17 +196,17 @@ class SharedClassBlocks:
         if not self.blocks:
             return RowCache(self.training.whole(pair.members))
         a, b = self.blocks[pair.first], self.blocks[pair.second]
-        between = self.training(self.members[pair.first], self.members[pair.second])
+        cross = self.training(self.members[pair.first], self.members[pair.second])
         cut = len(a)
         K = np.empty((len(pair.members), len(pair.members)))
         K[:cut, :cut] = a
         K[cut:, cut:] = b
-        K[:cut, cut:] = between
-        K[cut:, :cut] = between.T
+        K[:cut, cut:] = cross
+        K[cut:, :cut] = cross.T
         return RowCache(K)
 
 
-def join_runs(runs) -> Result:
+def _join_runs(runs) -> Result:
     """One result of the runs of all pairs; the state is the tuple of their states."""
     longest = max(len(run.history["objective"]) for run in runs)
 
@@ -227,26 +227,26 @@ def join_runs(runs) -> Result:
     return Result(states, max(run.n_iter for run in runs), reason, history, seconds)
 
 
-def solve_all_pairs(tasks, together, task) -> Result:
+def _solve_all_pairs(tasks, together, task) -> Result:
     """Run the fits of all pairs, on threads if they are `together` small enough."""
     if len(tasks) == 1:
-        return join_runs([tasks[0](task)])
+        return _join_runs([tasks[0](task)])
     runs: Any = (run(SILENT) for run in tasks)
     if together:
         runs = threads.run_tasks(partial(run, SILENT) for run in tasks)
-    done = []
+    runs_done = []
     for k, run in enumerate(runs):
         if run.interrupted:  # without the other pairs there is no model
             raise KeyboardInterrupt
-        done.append(run)
+        runs_done.append(run)
         if task.child(f"pair {k}").end():
             break
     # stopped by a callback: the other pairs are needed too
-    done += [run(SILENT) for run in tasks[len(done) :]]
-    return join_runs(done)
+    runs_done += [run(SILENT) for run in tasks[len(runs_done) :]]
+    return _join_runs(runs_done)
 
 
-def offers_probabilities(model) -> bool:
+def _offers_probabilities(model) -> bool:
     if model.probability is True or model.probability == 1:
         return True
     raise AttributeError("predict_proba is not available when probability=False")
@@ -317,19 +317,21 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         )
         training = self._training_rows(used, w, self._largest_bound(weights))
         members = [np.flatnonzero(codes == c) for c in range(n_classes)]
-        pairs = [make_pair(members, i, j) for i, j in combinations(range(n_classes), 2)]
+        pairs = [
+            _make_pair(members, i, j) for i, j in combinations(range(n_classes), 2)
+        ]
         result = self._solve_pairs(training, members, pairs, weights, previous)
         self._store_pairs(X, rows, codes, pairs, result.state)
 
     def _solve_pairs(self, training, members, pairs, weights, previous):
         settings = self._settings()
         make_cache = lambda pair: row_cache(training, pair.members, settings)
-        together = len(members) > 2
-        if together:
+        is_shared = len(members) > 2
+        if is_shared:
             with threads.single_blas():
                 shared = SharedClassBlocks(training, members, settings.cache)
             make_cache = shared.cache
-            together = shared.small and training.threaded
+            is_shared = shared.small and training.threaded
 
         def run_pair(pair, start, task):
             cache = make_cache(pair)
@@ -338,7 +340,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
 
         starts = previous or [None] * len(pairs)
         tasks = [partial(run_pair, *job) for job in zip(pairs, starts, strict=True)]
-        return self._run_duals(partial(solve_all_pairs, tasks, together))
+        return self._run_duals(partial(_solve_all_pairs, tasks, is_shared))
 
     def _store_pairs(self, X, rows, codes, pairs, solutions):
         """Set the fitted attributes in scikit-learn's layout."""
@@ -384,18 +386,21 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             coef = coef if k == 2 else pair_coefficients(coef, self.n_support_)
             return self._device_decision(X, coef) + self.intercept_
         if k == 2:
-            one = np.ascontiguousarray(coef[0])
-            return self._expand(X, lambda K: (K @ one)[:, None], 1) + self.intercept_
+            coef_column = np.ascontiguousarray(coef[0])
+            return (
+                self._expand(X, lambda K: (K @ coef_column)[:, None], 1)
+                + self.intercept_
+            )
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        number = pair_numbers(k)
+        number = _pair_numbers(k)
         n_pairs = k * (k - 1) // 2
 
         def combine(K):
             out = np.zeros((K.shape[0], n_pairs))
             for c in range(k):
-                own = slice(ends[c], ends[c + 1])
-                others = np.delete(number[c], c)
-                out[:, others] += K[:, own] @ coef[:, own].T
+                own_rows = slice(ends[c], ends[c + 1])
+                other_pairs = np.delete(number[c], c)
+                out[:, other_pairs] += K[:, own_rows] @ coef[:, own_rows].T
             return out
 
         return self._expand(X, combine, n_pairs) + self.intercept_
@@ -409,7 +414,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         if len(self.classes_) == 2:
             f = f[:, 0]
         elif self.decision_function_shape == "ovr":
-            f = one_vs_rest_scores(f, len(self.classes_))
+            f = _one_vs_rest_scores(f, len(self.classes_))
         return answer_like(f, X)
 
     def predict(self, X):
@@ -429,7 +434,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
         k = len(self.classes_)
         if k == 2:
             return (f[:, 0] > 0).astype(np.intp)
-        best = one_vs_rest_scores(f, k) if self.break_ties else count_wins(f, k)
+        best = _one_vs_rest_scores(f, k) if self.break_ties else _count_wins(f, k)
         return best.argmax(axis=1)
 
     # -- probabilities -----------------------------------------------------------------
@@ -452,14 +457,14 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the fit to all rows has warned
                 part = self._rows_of(X, rows[train], rows[train])
-                model.fit(part, codes_to_labels(self, codes[train]), w[train])
+                model.fit(part, _codes_to_labels(self, codes[train]), w[train])
             f[test] = model._pair_decisions(self._rows_of(X, rows[test], rows[train]))
         fits = []
         for number, (i, j) in enumerate(combinations(range(k), 2)):
-            here = (codes == i) | (codes == j)
-            winner = (j if k == 2 else i) == codes[here]
+            in_pair = (codes == i) | (codes == j)
+            winner = (j if k == 2 else i) == codes[in_pair]
             fits.append(
-                fit_platt_sigmoid(f[here, number], winner, w[here], rising=True)
+                fit_platt_sigmoid(f[in_pair, number], winner, w[in_pair], rising=True)
             )
         self.probA_ = -np.array([slope for slope, _ in fits])
         self.probB_ = -np.array([offset for _, offset in fits])
@@ -485,7 +490,7 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             return p
         return scale_temperature(p, self.inverse_temperature_)
 
-    @available_if(offers_probabilities)
+    @available_if(_offers_probabilities)
     def predict_proba(self, X):
         """Probabilities of the classes, eqs. (2) to (4), shape (n, K)."""
         from sklearn.exceptions import NotFittedError
@@ -498,25 +503,25 @@ class AbstractPairwiseClassifier(Classifier, AbstractKernelMachine):
             )
         return answer_like(self._probabilities(X), X)
 
-    @available_if(offers_probabilities)
+    @available_if(_offers_probabilities)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`."""
         p = self.predict_proba(X)
         return arrays.namespace(p).log(p)
 
 
-def make_pair(members, i, j) -> ClassPair:
+def _make_pair(members, i, j) -> ClassPair:
     """The machine of classes i < j; of two classes the second is positive later."""
     sizes = len(members[i]), len(members[j])
     sign = np.repeat([1.0, -1.0], sizes)
     return ClassPair(i, j, np.concatenate([members[i], members[j]]), sign)
 
 
-def codes_to_labels(model, codes):
+def _codes_to_labels(model, codes):
     return model.classes_[codes]
 
 
-def pair_numbers(k):
+def _pair_numbers(k):
     """(k, k): the number of the pair of two classes, in the order of combinations."""
     number = np.zeros((k, k), dtype=np.intp)
     for p, (i, j) in enumerate(combinations(range(k), 2)):
@@ -537,7 +542,7 @@ def pair_coefficients(coef, n_support):
     return rows
 
 
-def count_wins(f, k, *, ties_to_first=False):
+def _count_wins(f, k, *, ties_to_first=False):
     """Number of pairs that each class wins, (n, k); f = 0 goes to the second class."""
     wins = np.zeros((len(f), k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):
@@ -547,13 +552,13 @@ def count_wins(f, k, *, ties_to_first=False):
     return wins
 
 
-def one_vs_rest_scores(f, k):
+def _one_vs_rest_scores(f, k):
     """Eq. (1). A decision value of 0 goes to the first class, as in scikit-learn."""
     sums = np.zeros((len(f), k))
     for p, (i, j) in enumerate(combinations(range(k), 2)):
         sums[:, i] += f[:, p]
         sums[:, j] -= f[:, p]
-    return count_wins(f, k, ties_to_first=True) + sums / (3 * (np.abs(sums) + 1))
+    return _count_wins(f, k, ties_to_first=True) + sums / (3 * (np.abs(sums) + 1))
 
 
 def couple_pairs(r, k):

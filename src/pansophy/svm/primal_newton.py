@@ -175,16 +175,16 @@ class NewtonRows:
         m = self.problem
         xp = arrays.namespace(m.target)
         e = m.target - self.matvec(w) if e is None else e
-        b = proximal_multipliers(e, beta, rho, m.low, m.high, m.curve, m.epsilon)
-        own = float(xp.sum(dual_terms(b, e, m.curve, m.epsilon)))
+        b = _proximal_multipliers(e, beta, rho, m.low, m.high, m.curve, m.epsilon)
+        linear = float(xp.sum(dual_terms(b, e, m.curve, m.epsilon)))
         psi = float(xp.sum(svm_losses(e, m.low, m.high, m.curve, m.epsilon)))
-        off = float(xp.sum((b - beta) ** 2)) if rho else 0.0
+        distance = float(xp.sum((b - beta) ** 2)) if rho else 0.0
         v = self.rmatvec_update(old, b)
         rest = (
             0.5 * float(w @ w) + self.fixed_loss - float(np.sum(w * self.fixed_rmatvec))
         )
         primal = rest + psi
-        slack = psi - own
+        slack = psi - linear
         dual = primal - slack - 0.5 * float((w - v) @ (w - v))
         best = w
         objective = primal
@@ -202,7 +202,7 @@ class NewtonRows:
             e=e,
             b=b,
             v=v,
-            value=rest + own - 0.5 * rho * off,
+            value=rest + linear - 0.5 * rho * distance,
             slack=slack,
             primal=primal,
             best=best,
@@ -276,11 +276,11 @@ class NewtonRows:
         def product(U):
             u = U.reshape(-1)
             r = h * (X @ u[:d] + (s * u[d] if s else 0.0))
-            out = u.copy()
-            out[:d] += X.T @ r
+            stacked = u.copy()
+            stacked[:d] += X.T @ r
             if s:
-                out[d] += s * r.sum()
-            return out.reshape(U.shape)
+                stacked[d] += s * r.sum()
+            return stacked.reshape(U.shape)
 
         accuracy = min(0.1, math.sqrt(float(np.linalg.norm(g))))
         return conjugate_gradients(
@@ -288,7 +288,7 @@ class NewtonRows:
         ).state.X.reshape(-1)
 
 
-def proximal_multipliers(e, beta, rho, low, high, curve, eps):
+def _proximal_multipliers(e, beta, rho, low, high, curve, eps):
     """Eq. (2)."""
     xp = arrays.namespace(e)
     u = soft_threshold_rows(rho * beta + e, eps) if rho else soft_threshold_rows(e, eps)
@@ -309,61 +309,61 @@ def false_position(slope):
         x = (left * high - right * low) / (high - low)
         edge = 0.02 * (right - left)
         x = min(max(x, left + edge), right - edge)
-        now = slope(x)
-        if abs(now) <= goal:
+        value = slope(x)
+        if abs(value) <= goal:
             break
-        if now < 0:
+        if value < 0:
             left = x
-            low = now
+            low = value
         else:
             right = x
-            high = now
+            high = value
     return x
 
 
-def newton_line_search(s, new):
+def _newton_line_search(s, new):
     """The share of the step from s to new at which J is lowest."""
     m = s.rows.problem
     xp = arrays.namespace(s.e)
     move = new.w - s.w
-    along = new.e - s.e
+    change = new.e - s.e
     c = float(move @ move)
     a = float((s.w - s.rows.fixed_rmatvec) @ move)
 
     def slope(x):
-        e = s.e + x * along
-        b = proximal_multipliers(e, s.beta, s.rho, m.low, m.high, m.curve, m.epsilon)
-        return a + x * c + float(xp.sum(b * along))
+        e = s.e + x * change
+        b = _proximal_multipliers(e, s.beta, s.rho, m.low, m.high, m.curve, m.epsilon)
+        return a + x * c + float(xp.sum(b * change))
 
     return false_position(slope)
 
 
-def primal_newton_step(newton_rows, s):
+def _primal_newton_step(newton_rows, s):
     """One Newton step on J, with a line search where the full step is too long."""
     move = newton_rows.direction(s)
     fall = float(s.gradient @ move)
     new = newton_rows.evaluate(s.w + move, s.beta, s.rho, s)
     if float(new.gradient @ move) > -0.5 * fall or not new.value <= s.value:
-        x = newton_line_search(s, new)
+        x = _newton_line_search(s, new)
         e = s.e + x * (new.e - s.e)
         new = newton_rows.evaluate(s.w + x * move, s.beta, s.rho, new, e)
     return new
 
 
-def screen_rows(s):
+def _screen_rows(s):
     """The state without the rows that eq. (4) decides, if these are the majority."""
     newton_rows = s.rows
     m = newton_rows.problem
     if m.smooth or newton_rows.foreign:
         return s
     radius = math.sqrt(max(2 * (s.primal - s.dual), 0.0))
-    off = np.abs(np.abs(s.e) - m.epsilon) if m.epsilon else np.abs(s.e)
-    undecided = off <= radius * newton_rows.norms
+    kink_distance = np.abs(np.abs(s.e) - m.epsilon) if m.epsilon else np.abs(s.e)
+    undecided = kink_distance <= radius * newton_rows.norms
     if not undecided.any():  # a problem has at least one row
-        undecided[np.argmin(off - radius * newton_rows.norms)] = True
+        undecided[np.argmin(kink_distance - radius * newton_rows.norms)] = True
     if 2 * np.count_nonzero(undecided) > newton_rows.n:
         return s
-    b = proximal_multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)
+    b = _proximal_multipliers(s.e, s.beta, 0.0, m.low, m.high, 1e-300, m.epsilon)
     b[undecided] = 0.0
     fixed_rmatvec = newton_rows.fixed_rmatvec + newton_rows.rmatvec(b)
     fixed_loss = newton_rows.fixed_loss + float(
@@ -385,10 +385,10 @@ def screen_rows(s):
     return new._replace(index=index, fixed=fixed, stalled_steps=s.stalled_steps)
 
 
-def multiplier_iteration(s, least):
+def _multiplier_iteration(s, least):
     """One iteration: a multiplier update where it is due, then a Newton step."""
     gap = s.gap
-    s = screen_rows(s)
+    s = _screen_rows(s)
     newton_rows = s.rows
     g = s.gradient
     if s.rho and 0.5 * float(g @ g) <= BALANCE * s.slack:
@@ -396,11 +396,11 @@ def multiplier_iteration(s, least):
         s = newton_rows.evaluate(s.w, s.b, rho, s, s.e)._replace(
             stalled_steps=s.stalled_steps
         )
-    new = primal_newton_step(newton_rows, s)
+    new = _primal_newton_step(newton_rows, s)
     return new._replace(stalled_steps=0 if new.gap < gap else s.stalled_steps + 1)
 
 
-def initial_newton_state(newton_rows, w, width, beta=None):
+def _initial_newton_state(newton_rows, w, width, beta=None):
     """The first state at w; a row at its kink starts half way between its bounds."""
     m = newton_rows.problem
     xp = arrays.namespace(m.target)
@@ -420,7 +420,7 @@ def initial_newton_state(newton_rows, w, width, beta=None):
     return newton_rows.evaluate(w, beta, rho, None, e)
 
 
-def subsampled_problem(problem, stride):
+def _subsampled_problem(problem, stride):
     """The problem of every `stride`-th row, with costs times `stride`."""
     cut = slice(None, None, stride)
     m = problem
@@ -451,27 +451,27 @@ def minimise_primal(
     if w is None:
         w = np.zeros(size)
         if n > SUBSAMPLE_STRIDE * ROWS_PER_COLUMN * size and size <= MAX_FACTORED:
-            few = minimise_primal(
-                subsampled_problem(problem, SUBSAMPLE_STRIDE), tol=0.03, max_iter=30
+            subset_fit = minimise_primal(
+                _subsampled_problem(problem, SUBSAMPLE_STRIDE), tol=0.03, max_iter=30
             )
-            w = few.state.best
+            w = subset_fit.state.best
             width = FIRST_WIDTH / 4
     newton_rows = NewtonRows(problem)
-    start = initial_newton_state(newton_rows, w, width, beta)
-    least = SMALLEST_WIDTH * start.rho
+    start = _initial_newton_state(newton_rows, w, width, beta)
+    min_rho = SMALLEST_WIDTH * start.rho
     noise = 4 * float(arrays.namespace(problem.X).finfo(problem.X.dtype).eps)
 
     def change(old, new):
         size = float(new.best @ new.best)
-        done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
+        is_done = new.gap <= max(0.5 * tol * tol * size, noise * abs(new.objective))
         rounded = (
             new.stalled_steps >= MAX_STALLED_STEPS
             and new.gap <= 1e6 * noise * abs(new.objective)
         )
-        return 0.0 if done or rounded else 1.0
+        return 0.0 if is_done or rounded else 1.0
 
     return iterate(
-        lambda s: multiplier_iteration(s, least),
+        lambda s: _multiplier_iteration(s, min_rho),
         start,
         max_iter=max_iter,
         tol=0.5,

@@ -161,9 +161,11 @@ of `pansophy.kernels`, default="rbf"
     def _training_rows(self, X, w, bound):
         training = super()._training_rows(X, w, bound)
         if math.isinf(self.C):
-            own = np.diag(X).max() if self._precomputed else None
-            own = largest_diagonal(self._spec, X) if own is None else float(own)
-            self._largest_diagonal = own
+            largest = np.diag(X).max() if self._precomputed else None
+            largest = (
+                largest_diagonal(self._spec, X) if largest is None else float(largest)
+            )
+            self._largest_diagonal = largest
         return training
 
     def _previous_coefficients(self, X, y, rows):
@@ -175,17 +177,17 @@ of `pansophy.kernels`, default="rbf"
         if not np.array_equal(np.unique(y[rows]), self.classes_):
             return None
         codes = np.searchsorted(self.classes_, y[rows])
-        own = np.searchsorted(rows, self.support_)
+        support_places = np.searchsorted(rows, self.support_)
         k = len(self.classes_)
-        if (np.bincount(codes[own], minlength=k) != self.n_support_).any():
+        if (np.bincount(codes[support_places], minlength=k) != self.n_support_).any():
             return None
         coef = to_dense(self.dual_coef_)
         coef = -coef if k == 2 else pair_coefficients(coef, self.n_support_)
-        every = np.zeros((len(coef), len(rows)))
-        every[:, own] = coef
+        multipliers = np.zeros((len(coef), len(rows)))
+        multipliers[:, support_places] = coef
         members = [np.flatnonzero(codes == c) for c in range(k)]
         return [
-            every[p, np.concatenate([members[i], members[j]])]
+            multipliers[p, np.concatenate([members[i], members[j]])]
             for p, (i, j) in enumerate(combinations(range(k), 2))
         ]
 

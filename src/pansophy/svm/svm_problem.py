@@ -109,8 +109,8 @@ def soft_threshold_rows(u, eps):
 
 def dual_terms(beta, e, curve, eps):
     """beta e - eps |beta| - c/2 beta^2, row by row."""
-    out = beta * (e - curve / 2 * beta)
-    return out - eps * abs(beta) if eps else out
+    terms = beta * (e - curve / 2 * beta)
+    return terms - eps * abs(beta) if eps else terms
 
 
 def svm_losses(e, low, high, curve, eps):
@@ -157,14 +157,14 @@ def solve_svm(problem, rng, *, dual, max_iter, tol, task=SILENT) -> Result:
         raise ValueError("dual=True takes NumPy arrays and sparse matrices.")
     short = min(n, d) if not sp.issparse(problem.X) else d
     if foreign or dual is False or (dual == "auto" and short <= NEWTON_SIDE):
-        return solve_by_newton(problem, max_iter, tol, task)
+        return _solve_by_newton(problem, max_iter, tol, task)
     from .dual_coordinate_descent import minimise_dual
 
     hand_over = dual == "auto" and problem.smooth
     limit = min(max_iter, MAX_DUAL_PASSES) if hand_over else max_iter
     run = minimise_dual(problem, rng, max_iter=limit, tol=tol, task=task)
     if run.reason == "max_iter" and limit < max_iter:
-        return solve_by_newton(problem, max_iter, tol, task, run)
+        return _solve_by_newton(problem, max_iter, tol, task, run)
     s = run.state
     state = PrimalDualState(
         s.w[: problem.width], s.beta, s.objective, s.gap, s.violation
@@ -172,7 +172,7 @@ def solve_svm(problem, rng, *, dual, max_iter, tol, task=SILENT) -> Result:
     return run._replace(state=state)
 
 
-def solve_by_newton(problem, max_iter, tol, task, dual_run=None):
+def _solve_by_newton(problem, max_iter, tol, task, dual_run=None):
     """Newton's method, from the result of coordinate descent where there is one."""
     from .primal_newton import minimise_primal
 

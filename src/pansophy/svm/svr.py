@@ -142,9 +142,11 @@ class SVR(Regressor, AbstractKernelSum):
     def _least_dual(self, X, y, w):
         """Dual below which errors of at most epsilon cannot be had."""
         self._kernel_spec(X, w)
-        own = np.diag(X).max() if self._precomputed else largest_diagonal(self._spec, X)
+        largest = (
+            np.diag(X).max() if self._precomputed else largest_diagonal(self._spec, X)
+        )
         size = max(float(np.ptp(y)), 1e-300)
-        return -0.5 * NOT_SEPARABLE * size**2 / max(float(own), 1e-300)
+        return -0.5 * NOT_SEPARABLE * size**2 / max(float(largest), 1e-300)
 
     def _previous_multipliers(self, X, rows, bounds):
         """Multipliers of the last fit if it was to the same rows."""

@@ -47,11 +47,11 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
     if t.is_null(kind):
         return np.full(len(column), np.nan)
     if is_text(kind):
-        return from_text(column, name, form, missing)
+        return _from_text(column, name, form, missing)
     if number_formats.is_date_form(form) and (
         is_numeric_type(kind) or t.is_boolean(kind)
     ):
-        return from_text(column.cast(pa.string()), name, form, missing)
+        return _from_text(column.cast(pa.string()), name, form, missing)
     per_second = 1.0
     if t.is_date(kind):
         column = column.cast(pa.date32()).cast(pa.int32())
@@ -67,11 +67,11 @@ def column_as_floats(column, name, form="", missing=()) -> np.ndarray:
         raise TableError(
             f"Column {name!r} should hold numbers, but has values of type {kind}."
         ) from error
-    out = arrow_to_numpy(values)
+    numbers = arrow_to_numpy(values)
     if per_second != 1:
-        out /= per_second
-    out[~(np.abs(out) <= HUGE)] = np.nan
-    return out
+        numbers /= per_second
+    numbers[~(np.abs(numbers) <= HUGE)] = np.nan
+    return numbers
 
 
 def count_not_finite(column) -> int:
@@ -92,7 +92,7 @@ def arrow_to_numpy(values) -> np.ndarray:
     return np.array(values.to_numpy(), dtype=np.float64)
 
 
-def from_text(column, name, form, missing) -> np.ndarray:
+def _from_text(column, name, form, missing) -> np.ndarray:
     """Numbers or dates parsed from a text column."""
     column = column.cast(pa.string())
     if missing:
@@ -105,16 +105,16 @@ def from_text(column, name, form, missing) -> np.ndarray:
         bad = column.filter(lost)[0].as_py()
         if number_formats.is_blank(bad):  # only now, as it costs a pass
             blank = pc.equal(pc.utf8_trim_whitespace(column), "")
-            return from_text(pc.if_else(blank, None, column), name, form, missing)
+            return _from_text(pc.if_else(blank, None, column), name, form, missing)
         like = f" written like {form}" if form not in ("", "1.5") else ""
-        what = {
+        kind = {
             number_formats.read_dates: f"dates ({form})",
             number_formats.read_clock: "times of the day",
         }.get(read, f"numbers{like}")
-        raise TableError(f"Column {name!r} should hold {what}, but has {bad!r}.")
-    out = arrow_to_numpy(result.cast(pa.float64(), safe=False))
-    out[~(np.abs(out) <= HUGE)] = np.nan
-    return out
+        raise TableError(f"Column {name!r} should hold {kind}, but has {bad!r}.")
+    numbers = arrow_to_numpy(result.cast(pa.float64(), safe=False))
+    numbers[~(np.abs(numbers) <= HUGE)] = np.nan
+    return numbers
 
 
 def column_as_texts(column, name) -> pa.ChunkedArray:
@@ -135,20 +135,22 @@ def level_codes(column, levels, name) -> np.ndarray:
     """Codes of a column in `levels`; -1 for an unknown level, NaN for missing."""
     values = column_as_texts(column, name)
     result = pc.index_in(values, value_set=pa.array(levels, pa.string()))
-    out = arrow_to_numpy(pc.fill_null(result, -1).cast(pa.float64()))
+    codes = arrow_to_numpy(pc.fill_null(result, -1).cast(pa.float64()))
     if values.null_count:
-        out[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
-    return out
+        codes[pc.is_null(values).to_numpy(zero_copy_only=False)] = np.nan
+    return codes
 
 
 def column_as_booleans(column, name) -> np.ndarray:
     """A column of yes/no, true/false or 1/0 as integers 1 and 0."""
     answers = pc.utf8_lower(pc.utf8_trim_whitespace(column_as_texts(column, name)))
     yes = pc.is_in(answers, value_set=pa.array(YES)).to_numpy(zero_copy_only=False)
-    no = pc.is_in(answers, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
-    bad = np.flatnonzero(~(yes | no))
+    is_no = pc.is_in(answers, value_set=pa.array(NO)).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(~(yes | is_no))
     if len(bad):
         value = column[int(bad[0])].as_py()
-        has = "a missing value" if value is None else repr(value)
-        raise TableError(f"Label {name!r} should be 0 or 1, yes or no, but has {has}.")
+        content = "a missing value" if value is None else repr(value)
+        raise TableError(
+            f"Label {name!r} should be 0 or 1, yes or no, but has {content}."
+        )
     return yes.astype(np.int64)

@@ -91,26 +91,26 @@ def raise_too_large(path, limit):
     )
 
 
-def head_of(path) -> bytes:
+def _head_of(path) -> bytes:
     with open_bytes(path) as stream:
         return stream.read(HEAD)
 
 
 def refuse_binary(head, path):
     """Raises TableError if the bytes are not text."""
-    for magic, what in KINDS.items():
+    for magic, kind in KINDS.items():
         if head.startswith(magic):
-            raise TableError(f"{path} is {what}.")
+            raise TableError(f"{path} is {kind}.")
     first = head[:200].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    for magic, what in MARKUP.items():
+    for magic, kind in MARKUP.items():
         if first.startswith(magic):
-            raise TableError(f"{path} is {what}, not a table of text.")
+            raise TableError(f"{path} is {kind}, not a table of text.")
     strange = sum(b < 9 or 13 < b < 32 for b in head[:4096])
     if strange > 0.02 * min(len(head), 4096) or b"\0" in head:
         raise TableError(f"{path} is a binary file, not a table of text.")
 
 
-def encoding_of(head) -> str:
+def _encoding_of(head) -> str:
     """Encoding by the byte order mark, else UTF-8 if the head decodes, else western."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
@@ -133,8 +133,8 @@ def fallback_encoding(head) -> str:
 
 def sniff_dialect(path, encoding=None) -> Dialect:
     """Detects the dialect of a text file from its first part."""
-    head = head_of(path)
-    encoding_used = encoding or encoding_of(head)
+    head = _head_of(path)
+    encoding_used = encoding or _encoding_of(head)
     if encoding_used != "utf-16":
         refuse_binary(head, path)
     codec = "utf-8-sig" if encoding_used == "utf-8" else encoding_used
@@ -143,10 +143,10 @@ def sniff_dialect(path, encoding=None) -> Dialect:
         raise TableError(f"{path} is empty.")
     cut = len(head) == HEAD  # then the last line may be half a line
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    skip, declared = preamble_length(text)
+    skip, declared = _preamble_length(text)
     text = "\n".join(text.split("\n")[skip:]).lstrip("\n")
-    tried = {s: records_of(text, s, cut) for s in declared or SEPARATORS}
-    separator = max(tried, key=lambda s: record_width_consistency(tried[s]))
+    tried = {s: _records_of(text, s, cut) for s in declared or SEPARATORS}
+    separator = max(tried, key=lambda s: _record_width_consistency(tried[s]))
     records = tried[separator]
     notes = []
     if skip and not declared:
@@ -163,15 +163,15 @@ def sniff_dialect(path, encoding=None) -> Dialect:
     return Dialect(
         tuple(names),
         separator,
-        decimal=decimal_of(records, separator),
+        decimal=_decimal_of(records, separator),
         encoding=encoding_used,
-        codes=columns_with_leading_zeros(records),
+        codes=_columns_with_leading_zeros(records),
         notes=tuple(notes),
         skip=skip,
     )
 
 
-def preamble_length(text) -> tuple[int, str]:
+def _preamble_length(text) -> tuple[int, str]:
     """Number of lines before the header, and the separator they declare, if any.
 
     A last comment line with as many fields as the next line is the header.
@@ -188,7 +188,7 @@ def preamble_length(text) -> tuple[int, str]:
     return (last if named else k), ""
 
 
-def records_of(text, separator, cut) -> list[list[str]]:
+def _records_of(text, separator, cut) -> list[list[str]]:
     """The first records of a text; the last is dropped if the text was cut."""
     results = []
     lines = ((line + "\n") for line in text.split("\n"))
@@ -204,7 +204,7 @@ def records_of(text, separator, cut) -> list[list[str]]:
     return results[:-1] if cut and len(results) > 1 else results or [[""]]
 
 
-def record_width_consistency(records) -> tuple[float, int]:
+def _record_width_consistency(records) -> tuple[float, int]:
     """Share of records as wide as the first, and the width of the first."""
     width = len(records[0])
     if width == 1:
@@ -212,7 +212,7 @@ def record_width_consistency(records) -> tuple[float, int]:
     return sum(len(r) == width for r in records) / len(records), width
 
 
-def decimal_of(records, separator) -> str:
+def _decimal_of(records, separator) -> str:
     """The decimal mark: a comma if fields have decimal commas and no points."""
     if separator == ",":
         return "."
@@ -222,14 +222,14 @@ def decimal_of(records, separator) -> str:
     return "," if commas and not points else "."
 
 
-def columns_with_leading_zeros(records) -> tuple[str, ...]:
+def _columns_with_leading_zeros(records) -> tuple[str, ...]:
     """Names of columns with digits that begin with 0."""
     width = len(records[0])
-    even = [r for r in records[1:] if len(r) == width]
+    full_rows = [r for r in records[1:] if len(r) == width]
     return tuple(
         name
         for j, name in enumerate(records[0])
-        if any(re.fullmatch(r"0\d+", r[j].strip()) for r in even)
+        if any(re.fullmatch(r"0\d+", r[j].strip()) for r in full_rows)
     )
 
 

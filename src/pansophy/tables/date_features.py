@@ -54,11 +54,11 @@ def varying_date_parts(seconds, plain) -> list[tuple[int, int]]:
         (i, j)
         for j in range(seconds.shape[1])
         for i, part in enumerate(source)
-        if takes_two_values(result[part][:, j])
+        if _takes_two_values(result[part][:, j])
     ]
 
 
-def takes_two_values(x) -> bool:
+def _takes_two_values(x) -> bool:
     known = x[~np.isnan(x)]
     return len(known) > 0 and known.min() < known.max()
 

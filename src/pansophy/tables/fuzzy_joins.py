@@ -15,7 +15,7 @@ from .column_values import TableError
 from .read import read_table
 
 
-def names_of_column(table, column, which) -> list:
+def _names_of_column(table, column, which) -> list:
     """Values of a column as texts."""
     if column not in table.column_names:
         known = ", ".join(table.column_names)
@@ -24,14 +24,14 @@ def names_of_column(table, column, which) -> list:
     return [None if v is None else str(v) for v in values]
 
 
-def unused_name(name, used) -> str:
+def _unused_name(name, used) -> str:
     """A name that is not taken, with underscores at its end if need be."""
     while name in used:
         name += "_"
     return name
 
 
-def like_frame(table, source):
+def _like_frame(table, source):
     """An Arrow table as the kind of data frame that another one is."""
     module = type(source).__module__.split(".")[0]
     if module == "pandas":
@@ -90,8 +90,8 @@ def fuzzy_join(
     A = read_table(left)
     B = read_table(right)
     result = match_names(
-        names_of_column(A, left_on, "left"),
-        names_of_column(B, right_on, "right"),
+        _names_of_column(A, left_on, "left"),
+        _names_of_column(B, right_on, "right"),
         threshold=threshold,
         **options,
     )
@@ -105,11 +105,11 @@ def fuzzy_join(
         places = np.concatenate([places, np.zeros(len(rest), np.int64)])[order]
         similarity = np.concatenate([similarity, np.full(len(rest), np.nan)])[order]
     joined = A.take(pa.array(rows, pa.int64()))
-    other = B.take(pa.array(places, pa.int64(), mask=missing))
-    for name in other.column_names:
+    matched = B.take(pa.array(places, pa.int64(), mask=missing))
+    for name in matched.column_names:
         used = set(joined.column_names)
-        kept = name if name not in used else unused_name(name + suffix, used)
-        joined = joined.append_column(kept, other.column(name))
-    score = unused_name("similarity", set(joined.column_names))
+        kept = name if name not in used else _unused_name(name + suffix, used)
+        joined = joined.append_column(kept, matched.column(name))
+    score = _unused_name("similarity", set(joined.column_names))
     joined = joined.append_column(score, pa.array(similarity, mask=missing))
-    return like_frame(joined, left)
+    return _like_frame(joined, left)

@@ -49,7 +49,7 @@ def json_blocks(path):
         head = stream.read(1 << 12)
         csv_dialect.refuse_binary(head, path)
         if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-            yield one_list(head + csv_dialect.unpack_all(stream, path), path)
+            yield _one_list(head + csv_dialect.unpack_all(stream, path), path)
             return
         limit = csv_dialect.memory_budget()
         size = 0
@@ -68,23 +68,23 @@ def json_blocks(path):
                 (rest + chunk).rpartition(b"\n") if chunk else (rest, b"", b"")
             )
             if lines.strip():
-                yield parse_block(lines, path, line)
+                yield _parse_block(lines, path, line)
             line += lines.count(b"\n") + 1
             if not chunk:
                 return
             rest = tail
 
 
-def one_list(text, path) -> pa.Table:
-    refuse_deep_nesting(text.replace(b"\n", b" "), path, 1)
+def _one_list(text, path) -> pa.Table:
+    _refuse_deep_nesting(text.replace(b"\n", b" "), path, 1)
     try:
         rows = json.loads(text)
     except ValueError as error:
         raise TableError(f"{path} is not JSON: {error}") from error
-    return from_rows(rows, path)
+    return _from_rows(rows, path)
 
 
-def refuse_deep_nesting(lines, path, first_line):
+def _refuse_deep_nesting(lines, path, first_line):
     """Raises TableError if a value is nested more than DEEPEST levels.
 
     The depth is counted without regard to strings first; only lines that seem too deep
@@ -109,7 +109,7 @@ def refuse_deep_nesting(lines, path, first_line):
             )
 
 
-def refuse_other_names_in_each_line(lines, path):
+def _refuse_other_names_in_each_line(lines, path):
     """Raises TableError if lines have hardly a name in common.
 
     A table of n lines with a new name in each has n^2 values. Names are counted in
@@ -119,14 +119,14 @@ def refuse_other_names_in_each_line(lines, path):
     names: set[bytes] = set()
     n_names = n_looked_at = 0
     for text in lines.split(b"\n")[:: max(1, n_lines // NAMED_LINES)]:
-        found = NAME.findall(text)
-        names.update(found)
-        n_names += len(found)
+        line_names = NAME.findall(text)
+        names.update(line_names)
+        n_names += len(line_names)
         n_looked_at += 1
-    refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
+    _refuse_nearly_empty_table(len(names), n_names, n_looked_at, n_lines, path)
 
 
-def refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
+def _refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
     """Raises TableError for rows with hardly a name in common."""
     few_in_common = n_columns * n_looked_at > MIN_FILLED * max(n_values, 1)
     if few_in_common and n_columns * n_rows > MAX_EMPTY:
@@ -137,10 +137,10 @@ def refuse_nearly_empty_table(n_columns, n_values, n_looked_at, n_rows, path):
         )
 
 
-def parse_block(lines, path, line) -> pa.Table:
+def _parse_block(lines, path, line) -> pa.Table:
     """Parses lines as a table; by Python where Arrow fails (values of mixed types)."""
-    refuse_deep_nesting(lines, path, line)
-    refuse_other_names_in_each_line(lines, path)
+    _refuse_deep_nesting(lines, path, line)
+    _refuse_other_names_in_each_line(lines, path)
     try:
         return arrow_json.read_json(
             io.BytesIO(lines),
@@ -158,17 +158,17 @@ def parse_block(lines, path, line) -> pa.Table:
             raise TableError(f"{path}, line {line + i} is not JSON: {error}") from error
         if not isinstance(rows[-1], dict):
             raise TableError(f"{path}, line {line + i} is not an object of columns.")
-    return from_rows(rows, path)
+    return _from_rows(rows, path)
 
 
-def from_rows(rows, path) -> pa.Table:
+def _from_rows(rows, path) -> pa.Table:
     from .read import from_memory
 
     if not rows or not all(isinstance(r, dict) for r in rows):
         raise TableError(f"{path} is not a list of objects of columns.")
     n_columns = len(set().union(*rows))
     n_values = sum(map(len, rows))
-    refuse_nearly_empty_table(n_columns, n_values, len(rows), len(rows), path)
+    _refuse_nearly_empty_table(n_columns, n_values, len(rows), len(rows), path)
     return from_memory(rows)
 
 
@@ -177,36 +177,38 @@ def unify_schemas(schemas) -> pa.Schema:
     kinds: dict[str, pa.DataType] = {}
     for schema in schemas:
         for field in schema:
-            kinds[field.name] = wider_type(kinds.get(field.name, pa.null()), field.type)
+            kinds[field.name] = _wider_type(
+                kinds.get(field.name, pa.null()), field.type
+            )
     return pa.schema(list(kinds.items()))
 
 
-def wider_type(a, b) -> pa.DataType:
+def _wider_type(a, b) -> pa.DataType:
     """The narrowest type that holds the values of both."""
     if a == b or pa.types.is_null(b):
         return a
     if pa.types.is_null(a):
         return b
     try:
-        both = pa.unify_schemas(
+        schema = pa.unify_schemas(
             [pa.schema([("c", a)]), pa.schema([("c", b)])], promote_options="permissive"
         )
-        return both.field("c").type
+        return schema.field("c").type
     except pa.ArrowException:
         return pa.string()
 
 
 def cast_block(table, schema) -> pa.Table:
     """A block cast to the common schema, with nulls for absent columns."""
-    made = []
+    columns = []
     for field in schema:
         if field.name not in table.column_names:
-            made.append(pa.nulls(table.num_rows, field.type))
+            columns.append(pa.nulls(table.num_rows, field.type))
             continue
         column = table.column(field.name)
         try:
-            made.append(column.cast(field.type))
+            columns.append(column.cast(field.type))
         except pa.ArrowException:
             texts = [None if v is None else str(v) for v in column.to_pylist()]
-            made.append(pa.array(texts, pa.string()).cast(field.type))
-    return pa.table(made, schema=schema)
+            columns.append(pa.array(texts, pa.string()).cast(field.type))
+    return pa.table(columns, schema=schema)

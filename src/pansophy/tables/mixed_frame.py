@@ -35,10 +35,10 @@ class MixedFrame:
         """The rows of an index array, a mask or a slice."""
         if not self.texts or isinstance(rows, slice):
             return MixedFrame(self.values[rows], tuple(t[rows] for t in self.texts))
-        where = np.asarray(rows)
-        where = np.flatnonzero(where) if where.dtype == bool else where
+        indices = np.asarray(rows)
+        indices = np.flatnonzero(indices) if indices.dtype == bool else indices
         return MixedFrame(
-            self.values[where], tuple(t.take(pa.array(where)) for t in self.texts)
+            self.values[indices], tuple(t.take(pa.array(indices)) for t in self.texts)
         )
 
     def digits(self) -> np.ndarray:
@@ -53,17 +53,17 @@ class MixedFrame:
             )  # one NaN, one zero
             bits = np.ascontiguousarray(V, dtype=np.float32).view(np.uint32)
             for column in bits.T:
-                h = hashed_words(h ^ column)
+                h = _hashed_words(h ^ column)
             for text in self.texts:
                 hashes = (
                     0 if t is None else zlib.crc32(t.encode()) + 1
                     for t in text.to_pylist()
                 )
-                h = hashed_words(h ^ np.fromiter(hashes, np.uint64, len(self)))
+                h = _hashed_words(h ^ np.fromiter(hashes, np.uint64, len(self)))
         return (h >> np.uint64(11)) * 2.0**-53
 
 
-def hashed_words(h):
+def _hashed_words(h):
     """The SplitMix64 mixing function of 64-bit words."""
     h = h + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

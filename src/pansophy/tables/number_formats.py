@@ -71,7 +71,7 @@ def parse_value(text, form) -> float | None:
     if form == "clock":
         return None
     if not is_date_form(form):
-        pattern, pre, thousands, decimal, post = format_regex(form)
+        pattern, pre, thousands, decimal, post = _format_regex(form)
         bare = text.strip()
         for sign in (pre, post):
             bare = (
@@ -99,9 +99,9 @@ def parse_value(text, form) -> float | None:
 
 
 @lru_cache(maxsize=256)
-def format_regex(form):
+def _format_regex(form):
     pre, thousands, decimal, post = number_format_parts(form) or ("", "", ".", "")
-    written = number_regex(thousands, decimal).replace(
+    written = _number_regex(thousands, decimal).replace(
         r"\x{a0}\x{202f}", "\u00a0\u202f"
     )
     result = re.compile(written.replace("^", "", 1).replace("$", "") + r"\Z", re.ASCII)
@@ -111,7 +111,7 @@ def format_regex(form):
 # -- numbers ---------------------------------------------------------------------------
 
 
-def number_form(pre, thousands, decimal, post) -> str:
+def _number_form(pre, thousands, decimal, post) -> str:
     middle = f"1{thousands}234{decimal}5" if thousands else f"1{decimal}5"
     return f"{pre}{middle}{post}"
 
@@ -124,17 +124,17 @@ def number_format_parts(form) -> tuple[str, str, str, str] | None:
     return match["pre"], match["thousands"] or "", match["decimal"], match["post"]
 
 
-def number_regex(thousands, decimal) -> str:
+def _number_regex(thousands, decimal) -> str:
     """Regular expression (RE2) of numbers with these marks."""
     d = re.escape(decimal)
-    whole = r"\d+"
+    digits = r"\d+"
     if thousands:
         t = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
-        whole = rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d+)"
-    return rf"^[-+]?(?:{whole}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
+        digits = rf"(?:\d{{1,3}}(?:{t}\d{{3}})+|\d+)"
+    return rf"^[-+]?(?:{digits}(?:{d}\d*)?|{d}\d+)(?:[eE][-+]?\d+)?$"
 
 
-def strip_currency(texts, pre, post):
+def _strip_currency(texts, pre, post):
     """Texts without surrounding blanks, prefix and suffix."""
     texts = pc.utf8_trim_whitespace(texts)
     for sign in {pre.strip(), post.strip()} - {""}:
@@ -156,8 +156,8 @@ def read_numbers(texts, form):
         flags = pc.is_in(lower, value_set=pa.array(["true", "false", None]))
         if pc.all(flags).as_py():
             return pc.equal(lower, "true").cast(pa.float64())
-    texts = strip_currency(texts, pre, post)
-    fits = pc.match_substring_regex(texts, number_regex(thousands, decimal))
+    texts = _strip_currency(texts, pre, post)
+    fits = pc.match_substring_regex(texts, _number_regex(thousands, decimal))
     texts = pc.if_else(fits, texts, None)
     if thousands:
         mark = r"[ \x{a0}\x{202f}]" if thousands == " " else re.escape(thousands)
@@ -182,9 +182,9 @@ def find_number(texts) -> DetectedFormat | None:
     space = " " if post and any(m["post"][:1].isspace() for m in held) else ""
     if post[:1].isalpha() and not space and len(texts) <= CODED:
         return None
-    cleaned = strip_currency(texts, pre, post)
+    cleaned = _strip_currency(texts, pre, post)
     for thousands, decimal in STYLES:
-        fits = pc.match_substring_regex(cleaned, number_regex(thousands, decimal))
+        fits = pc.match_substring_regex(cleaned, _number_regex(thousands, decimal))
         share = pc.mean(fits).as_py()
         if share < 0.95:
             continue
@@ -192,18 +192,18 @@ def find_number(texts) -> DetectedFormat | None:
         words = tuple(w for w in words if not is_blank(w))
         if len(words) > 3 or any(re.search(r"\d", w) for w in words):
             continue
-        form = number_form(pre, thousands, decimal, space + post)
-        why = "numbers" if form == "1.5" else f"numbers written like {form}"
+        form = _number_form(pre, thousands, decimal, space + post)
+        reason = "numbers" if form == "1.5" else f"numbers written like {form}"
         if words:
             listed = ", ".join(map(repr, words))
-            why += f"; {listed} counted as missing"
-        if form == "1.5" and codes_not_numbers(cleaned, fits):
+            reason += f"; {listed} counted as missing"
+        if form == "1.5" and _codes_not_numbers(cleaned, fits):
             return None
-        return DetectedFormat(form, why, words)
+        return DetectedFormat(form, reason, words)
     return None
 
 
-def codes_not_numbers(texts, fits) -> bool:
+def _codes_not_numbers(texts, fits) -> bool:
     """Whether some digits begin with 0, as in postal codes."""
     return pc.any(pc.match_substring_regex(texts.filter(fits), r"^0\d")).as_py() is True
 
@@ -227,7 +227,7 @@ DAYS = [  # a pattern of the day, and what it may mean; {s} is its separator
 
 
 @lru_cache(maxsize=64)
-def day_pattern(form) -> str:
+def _day_pattern(form) -> str:
     """Regular expression (RE2) that captures the day in dates of a format."""
     codes = {"%d": r"(?P<day>\d{1,2})", "%Y": r"\d{4}"}
     codes |= dict.fromkeys(["%b", "%B", "%p"], r"\pL+\.?")
@@ -245,7 +245,7 @@ def read_dates(texts, form):
     if form != "ISO":
         result = pc.strptime(texts, format=form, unit="s", error_is_null=True)
         if "%d" in form:  # 31 February would become 2 March
-            day = pc.struct_field(pc.extract_regex(texts, day_pattern(form)), "day")
+            day = pc.struct_field(pc.extract_regex(texts, _day_pattern(form)), "day")
             result = pc.if_else(
                 pc.equal(day.cast(pa.int64()), pc.day(result)), result, None
             )
@@ -297,12 +297,12 @@ def find_date(texts) -> DetectedFormat | None:
             match = re.fullmatch(day + hour, first)
             if match is None:
                 continue
-            between = "T" if "T" in first[match.end("s") :] and clock else " "
+            separator = "T" if "T" in first[match.end("s") :] and clock else " "
             ways = [m.format(s=match["s"]) for m in meanings]
-            ways = [w + (between + clock if clock else "") for w in ways]
+            ways = [w + (separator + clock if clock else "") for w in ways]
             ways = [w for w in ways if all_match_date_format(texts, w)]
             if ways:
-                return common_format(ways, texts, match["s"])
+                return _common_format(ways, texts, match["s"])
     return None
 
 
@@ -324,11 +324,11 @@ def all_match_date_format(texts, form) -> bool:
     return bool(years[0] > 1000 and years[1] < 3000)
 
 
-def common_format(ways, texts, separator) -> DetectedFormat:
+def _common_format(ways, texts, separator) -> DetectedFormat:
     """Chooses among the date forms that fit all texts."""
     if len(ways) == 1:
         return DetectedFormat(
-            ways[0], f"dates written as {format_description(ways[0])}"
+            ways[0], f"dates written as {_format_description(ways[0])}"
         )
     rising = []
     for way in ways:
@@ -337,17 +337,18 @@ def common_format(ways, texts, separator) -> DetectedFormat:
     if len(texts) > 5 and sum(rising) == 1:
         way = ways[rising.index(True)]
         return DetectedFormat(
-            way, f"dates written as {format_description(way)}, as they then rise"
+            way, f"dates written as {_format_description(way)}, as they then rise"
         )
     way = ways[1] if separator == "/" else ways[0]
     return DetectedFormat(
         way,
-        f"dates; day and month cannot be told apart, read as {format_description(way)} "
+        "dates; day and month cannot be told apart, read as "
+        f"{_format_description(way)} "
         "(change `format` in the schema file if that is wrong)",
     )
 
 
-def format_description(form) -> str:
+def _format_description(form) -> str:
     """A date format in words, such as day/month/year."""
     words = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
     day = form.split("%H")[0].split("%I")[0].rstrip(" T")

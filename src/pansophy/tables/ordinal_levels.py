@@ -60,19 +60,19 @@ def order_of(levels, name="") -> list[str] | None:
     grades = {v.strip().upper(): v for v in levels}
     if GRADE_NAME.search(name) and grades.keys() <= set(GRADES) and len(grades) > 2:
         return [grades[g] for g in GRADES if g in grades]
-    return sort_range_levels(levels)
+    return _sort_range_levels(levels)
 
 
-def sort_range_levels(levels) -> list[str] | None:
+def _sort_range_levels(levels) -> list[str] | None:
     """Levels such as "18-25", "26-35", "36+" sorted by lower end; None if not such."""
     if len(levels) < 3 or max(map(len, levels)) > 40:
         return None
     starts = []
     for level in levels:
-        more = MORE.fullmatch(level)
+        open_end = MORE.fullmatch(level)
         match = RANGE.fullmatch(level)
-        if more:
-            starts.append((float(more[1].replace(",", ".")), 1))
+        if open_end:
+            starts.append((float(open_end[1].replace(",", ".")), 1))
         elif match and not level.strip().isdigit():
             low = float(match["low"].replace(",", "."))
             starts.append((low, -1 if match["less"] else 1 if match["more"] else 0))

@@ -86,14 +86,14 @@ class Preparation(Estimator):
     def fit_transform(self, frame, y=None, sample_weight=None) -> np.ndarray:
         """Fit and transform; unlike `transform`, mean targets are cross-fitted."""
         Y, w = self._fit(frame, y, sample_weight)
-        out = self.transform(frame)
+        prepared = self.transform(frame)
         if self.means_ is not None:
             part = target_encoding.cross_fitted(
                 frame.values, self.means_.where, self.long_, Y, w, self.random_state
             )
             a, b = self.edges_[2:4]
-            out[:, a:b] = (part - self.mean_shift_) / self.mean_scale_
-        return out
+            prepared[:, a:b] = (part - self.mean_shift_) / self.mean_scale_
+        return prepared
 
     def _fit(self, frame, y, w):
         plain = [c for c in self.columns if c.role != "text"]
@@ -106,7 +106,7 @@ class Preparation(Estimator):
         if w is not None and not w.all():  # rows of weight 0 are not there
             kept = w > 0
             self._fit(frame[kept], None if y is None else np.asarray(y)[kept], w[kept])
-            Y = target_matrix(y, self.task, self.n_classes) if self.long_ else None
+            Y = _target_matrix(y, self.task, self.n_classes) if self.long_ else None
             return Y, w
         V = frame.values
         self.n_features_in_ = len(self.columns)
@@ -116,7 +116,7 @@ class Preparation(Estimator):
             sizes = [len(plain[j].levels) for j in category]
             self.one_hot_ = target_encoding.fit_codes(V, category, sizes, w)
             names.add(category, [""] * len(category))
-        self.dense_ = fit_dense(V, plain, w, self.native, self.scale, names)
+        self.dense_ = _fit_dense(V, plain, w, self.native, self.scale, names)
         a = b = c = d = len(names)
         self.means_ = None
         self.long_ = ()
@@ -141,14 +141,15 @@ class Preparation(Estimator):
     def _fit_levels(self, V, plain, category, w, names):
         short = [j for j in category if len(plain[j].levels) <= ONE_HOT]
         sizes = [len(plain[j].levels) for j in short]
-        self.one_hot_, made = target_encoding.fit_one_hot(
+        self.one_hot_, column_slots = target_encoding.fit_one_hot(
             V, short, sizes, w, self.full_rank
         )
         level_name = lambda j, slot: (
             f"({slot})" if isinstance(slot, str) else plain[short[j]].levels[slot - 1]
         )
         names.add(
-            [short[j] for j, _ in made], [f"={level_name(j, s)}" for j, s in made]
+            [short[j] for j, _ in column_slots],
+            [f"={level_name(j, s)}" for j, s in column_slots],
         )
 
     def _fit_means(self, V, plain, category, y, w, names):
@@ -157,7 +158,7 @@ class Preparation(Estimator):
             return None
         if y is None:
             raise ValueError("Preparation needs y for categories of many levels.")
-        Y = target_matrix(y, self.task, self.n_classes)
+        Y = _target_matrix(y, self.task, self.n_classes)
         self.long_ = tuple(len(plain[j].levels) for j in long)
         self.means_ = target_encoding.fit_means(V, long, self.long_, Y, w)
         K = Y.shape[1]
@@ -166,9 +167,9 @@ class Preparation(Estimator):
         if self.scale:
             E = np.empty((len(V), len(long) * K))
             target_encoding.put_means(self.means_, V, E)
-            self.mean_shift_, size = means_and_scales(E, w)
+            self.mean_shift_, size = _means_and_scales(E, w)
             self.mean_scale_ = np.maximum(
-                size, np.tile(mean_standard_errors(Y, w), len(long))
+                size, np.tile(_mean_standard_errors(Y, w), len(long))
             )
         endings = [f" mean {k}" for k in range(K)] if K > 1 else [" mean"]
         names.add(np.repeat(long, K), endings * len(long))
@@ -189,14 +190,14 @@ class Preparation(Estimator):
                     h = self.one_hot_
                     slots = target_encoding.slots_of(v, h.where, h.gone, h.start)
                     o[:, :k] = h.hit[slots]
-                o[:, k:d] = dense_values(self.dense_, v, plain=True)
+                o[:, k:d] = _dense_values(self.dense_, v, plain=True)
                 continue
             self._put(v, o, a, b, c, d)
         for text, block in zip(frame.texts, self.words_):
             width = block.V.shape[1]
             if width:
-                put = out[:, d : d + width]
-                text_features.put_words(block, text, put)
+                word_columns = out[:, d : d + width]
+                text_features.put_words(block, text, word_columns)
             d += width
         return out
 
@@ -204,7 +205,7 @@ class Preparation(Estimator):
         """Writes all columns except texts, for methods that are not native."""
         dense = self.dense_
         if a:
-            X = dense_values(dense, v, plain=False)
+            X = _dense_values(dense, v, plain=False)
             gone = np.isnan(X)
             if gone.any():
                 np.copyto(X, dense.fill, where=gone)
@@ -263,7 +264,7 @@ class Names:
                 self.names.append(f"{self.columns[i].name} topic {k + 1}")
 
 
-def target_matrix(y, task, n_classes) -> np.ndarray:
+def _target_matrix(y, task, n_classes) -> np.ndarray:
     """y as a matrix (n, K): one column, or one for each class or label."""
     y = np.asarray(y)
     if y.ndim == 2:
@@ -273,7 +274,7 @@ def target_matrix(y, task, n_classes) -> np.ndarray:
     return y.astype(float)[:, None]
 
 
-def mean_standard_errors(Y, w) -> np.ndarray:
+def _mean_standard_errors(Y, w) -> np.ndarray:
     """Standard errors of the column means of Y (n, K), the least scale of encodings.
 
     Uninformative levels have nearly equal mean targets; scaling by their tiny spread
@@ -284,12 +285,16 @@ def mean_standard_errors(Y, w) -> np.ndarray:
     return np.sqrt(np.average((Y - m) ** 2, axis=0, weights=w) / n)
 
 
-def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
+def _fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     """Fits the dense columns: the varying date parts, imputed values and scales."""
-    of = lambda *roles: np.asarray(
+    columns_of = lambda *roles: np.asarray(
         [j for j, c in enumerate(plain) if c.role in roles], dtype=np.intp
     )
-    number, date, angle = of("number", "ordinal"), of("date"), of("angle")
+    number, date, angle = (
+        columns_of("number", "ordinal"),
+        columns_of("date"),
+        columns_of("angle"),
+    )
     parts = date_features.PLAIN if native else date_features.CIRCLES
     kept = date_features.varying_date_parts(V[:, date], native) if len(date) else []
     part = np.asarray([i * len(date) + j for i, j in kept], dtype=np.intp)
@@ -316,26 +321,26 @@ def fit_dense(V, plain, w, native, scale, names) -> DenseColumns:
     comes_round = [0.0 if "sin" in p or "cos" in p else np.nan for p in parts]
     fixed = [comes_round[i] for i, _ in kept]
     fixed = np.r_[[np.nan] * len(number), fixed, [0.0] * (2 * len(angle))]
-    return fill_and_size(block, V, w, fixed, scale)
+    return _fill_and_size(block, V, w, fixed, scale)
 
 
-def fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
+def _fill_and_size(block, V, w, fixed, scale) -> DenseColumns:
     """Fits imputed values (medians where `fixed` is NaN), means and scales."""
     X = np.empty((len(fixed), len(V)))  # one row a column: they are read one by one
     for i in range(0, len(V), ROWS):
-        X[:, i : i + ROWS] = dense_values(block, V[i : i + ROWS], plain=False).T
+        X[:, i : i + ROWS] = _dense_values(block, V[i : i + ROWS], plain=False).T
     for j, x in enumerate(X):
         gone = np.isnan(x)
-        block.fill[j] = known_median(x, w) if np.isnan(fixed[j]) else fixed[j]
+        block.fill[j] = _known_median(x, w) if np.isnan(fixed[j]) else fixed[j]
         if scale:
             x[gone] = block.fill[j]
-            shift, size = means_and_scales(x[:, None], w)
+            shift, size = _means_and_scales(x[:, None], w)
             block.shift[j] = shift[0]
             block.scale[j] = 1.0 / size[0]
     return block
 
 
-def dense_values(block, v, plain) -> np.ndarray:
+def _dense_values(block, v, plain) -> np.ndarray:
     """Matrix of numbers, date parts and angles; NaN where missing."""
     X = v[:, block.number]
     if block.ordinal.any():
@@ -348,7 +353,7 @@ def dense_values(block, v, plain) -> np.ndarray:
     return np.concatenate(results, axis=1) if len(results) > 1 else X
 
 
-def known_median(x, w) -> float:
+def _known_median(x, w) -> float:
     """Median of the values that are not missing; 0 if there are none."""
     known = ~np.isnan(x) if w is None else ~np.isnan(x) & (w > 0)
     if not known.any():
@@ -358,7 +363,7 @@ def known_median(x, w) -> float:
     return float(weighted_median(x[known], w[known]))
 
 
-def means_and_scales(X, w) -> tuple[np.ndarray, np.ndarray]:
+def _means_and_scales(X, w) -> tuple[np.ndarray, np.ndarray]:
     """Means and standard deviations; 1 for a column that does not vary."""
     m = np.average(X, axis=0, weights=w)
     s = np.sqrt(np.average((X - m) ** 2, axis=0, weights=w))

@@ -35,7 +35,7 @@ def read_table(source) -> pa.Table:
     while reading are returned by `reading_notes`.
     """
     if isinstance(source, (str, os.PathLike)):
-        table = read_file(Path(source))
+        table = _read_file(Path(source))
     else:
         table = from_memory(source)
     return checked_table(table)
@@ -64,31 +64,31 @@ def from_memory(source) -> pa.Table:
     if isinstance(source, pa.RecordBatchReader):
         return source.read_all()
     if isinstance(source, dict):
-        return from_columns(source)
+        return _from_columns(source)
     if isinstance(source, list) and source and isinstance(source[0], dict):
         names = dict.fromkeys(key for row in source for key in row)
-        return from_columns({n: [row.get(n) for row in source] for n in names})
-    return table_from_frame(source)
+        return _from_columns({n: [row.get(n) for row in source] for n in names})
+    return _table_from_frame(source)
 
 
-def from_columns(columns) -> pa.Table:
+def _from_columns(columns) -> pa.Table:
     """An Arrow table from a dict of columns."""
-    made = {}
+    columns_by_name = {}
     for name, values in columns.items():
-        made[str(name)] = from_values(values, name)
-    lengths = {len(v) for v in made.values()}
+        columns_by_name[str(name)] = _from_values(values, name)
+    lengths = {len(v) for v in columns_by_name.values()}
     if len(lengths) > 1:
         raise TableError(f"The columns have different lengths: {sorted(lengths)}.")
-    return pa.table(made)
+    return pa.table(columns_by_name)
 
 
-def from_values(values, name):
+def _from_values(values, name):
     """An Arrow array of one column; values of mixed types become text."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
     if isinstance(values, range):
         values = list(values)
-    values = intervals_as_text(values)
+    values = _intervals_as_text(values)
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
@@ -100,7 +100,7 @@ def from_values(values, name):
         return pa.array(texts, pa.string())
 
 
-def intervals_as_text(values):
+def _intervals_as_text(values):
     """pandas intervals as texts (in their order), periods as dates."""
     kind = getattr(values, "dtype", None)
     dtype_name = str(getattr(getattr(kind, "categories", None), "dtype", kind))
@@ -111,7 +111,7 @@ def intervals_as_text(values):
     return values.dt.to_timestamp() if dtype_name.startswith("period[") else values
 
 
-def table_from_frame(source) -> pa.Table:
+def _table_from_frame(source) -> pa.Table:
     """An Arrow table from a dataframe of any library that narwhals knows."""
     import narwhals as nw
     from narwhals.exceptions import DuplicateError
@@ -133,12 +133,12 @@ def table_from_frame(source) -> pa.Table:
         return frame.to_arrow()
     native = nw.to_native(frame)  # column by column, since names may be numbers
     names = [str(n) for n in native.columns]
-    arrays = [from_values(native.iloc[:, j], n) for j, n in enumerate(names)]
+    arrays = [_from_values(native.iloc[:, j], n) for j, n in enumerate(names)]
     for level in native.index.names:  # an index that has a name is a column too
         if level is not None and str(level) not in names:
             values = native.index.get_level_values(level)
             names.append(str(level))
-            arrays.append(from_values(values, level))
+            arrays.append(_from_values(values, level))
     return pa.Table.from_arrays(arrays, names=names)
 
 
@@ -160,7 +160,7 @@ def format_of(path) -> str:
     return FORMATS.get(ending, unnamed)
 
 
-def check_file(path):
+def _check_file(path):
     """Raises TableError if a path is not a file with content."""
     if path.is_dir():
         raise TableError(f"{path} is a folder, not a table.")
@@ -179,42 +179,42 @@ def seekable_file(path):
     A pipe (`<(cat table.csv)`, `/dev/stdin`, a named pipe) gives its bytes only once:
     they are copied to a temporary file, which is gone after the block.
     """
-    check_file(path)
+    _check_file(path)
     if path.is_file():
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="pansophy-", suffix=path.suffix) as copy:
         with path.open("rb") as pipe:
-            copy_pipe(pipe, copy, path)
+            _copy_pipe(pipe, copy, path)
         copy.flush()
         try:
-            check_file(Path(copy.name))
+            _check_file(Path(copy.name))
             yield Path(copy.name)
         except TableError as error:  # names the file that the user gave
             raise TableError(str(error).replace(copy.name, str(path))) from error
 
 
-def copy_pipe(pipe, copy, path) -> None:
+def _copy_pipe(pipe, copy, path) -> None:
     """Copy a pipe to a file, up to `MAX_PIPE` bytes and half of what the disk has."""
-    most = min(MAX_PIPE, shutil.disk_usage(os.path.dirname(copy.name)).free // 2)
+    max_size = min(MAX_PIPE, shutil.disk_usage(os.path.dirname(copy.name)).free // 2)
     size = 0
     while part := pipe.read(PIPE_PART):
         size += len(part)
-        if size > most:
+        if size > max_size:
             raise TableError(
-                f"{path} gives more than {most / 2**30:.3g} GB: write it to a file, "
-                "which is read from where it is."
+                f"{path} gives more than {max_size / 2**30:.3g} GB: write it to a "
+                "file, which is read from where it is."
             )
         copy.write(part)
 
 
-def read_file(path) -> pa.Table:
+def _read_file(path) -> pa.Table:
     """Reads a file of any supported format, or a pipe."""
     with seekable_file(path) as file:
-        return read_seekable(file)
+        return _read_seekable(file)
 
 
-def read_seekable(path) -> pa.Table:
+def _read_seekable(path) -> pa.Table:
     """Reads a file that can be read several times."""
     notes = ()
     try:
@@ -277,13 +277,13 @@ def with_unique_names(table) -> pa.Table:
         raise TableError(f"The table has several columns named {twice!r}.")
     table = table if names == table.column_names else table.rename_columns(names)
     for j, kind in enumerate(table.schema.types):
-        simple = simpler_type(kind)
+        simple = _simpler_type(kind)
         if simple is not None:
             table = table.set_column(j, names[j], table.column(j).cast(simple))
     return table
 
 
-def simpler_type(kind) -> pa.DataType | None:
+def _simpler_type(kind) -> pa.DataType | None:
     """A basic type in place of one that Arrow hardly computes with; None if basic."""
     t = pa.types
     if isinstance(kind, pa.BaseExtensionType):

@@ -93,14 +93,14 @@ def find_role(column, name) -> Column:
         return Column(name, "ordinal", "an ordered category", ordered_levels(column))
     present = column_values.without_dictionary(present)
     if column_values.is_text(kind):
-        return text_role(
+        return _text_role(
             column_values.column_as_texts(present, name), len(column), name
         )
     if t.is_dictionary(kind):
-        levels = sorted_levels(column_values.column_as_texts(present, name))
+        levels = _sorted_levels(column_values.column_as_texts(present, name))
         return Column(name, "category", f"{len(levels)} levels", levels)
-    if t.is_floating(kind) and has_fractions(present):
-        return fraction_role(present, name)
+    if t.is_floating(kind) and _has_fractions(present):
+        return _fraction_role(present, name)
     distinct = pc.unique(present)
     if len(distinct) == 1 and len(present) == len(column):
         return Column(name, "constant", "one value throughout")
@@ -114,10 +114,10 @@ def find_role(column, name) -> Column:
         return Column(name, "number", "lengths of time, in seconds")
     if not column_values.is_numeric_type(kind):
         return Column(name, "other", f"values of type {kind}")
-    return number_role(present, distinct, len(column), name)
+    return _number_role(present, distinct, len(column), name)
 
 
-def has_fractions(present) -> bool:
+def _has_fractions(present) -> bool:
     """Whether a column varies and has values that are not whole numbers."""
     for part in (present[:1000], present):
         x = np.asarray(part.to_numpy(), dtype=float)
@@ -126,13 +126,13 @@ def has_fractions(present) -> bool:
     return False
 
 
-def fraction_role(present, name) -> Column:
+def _fraction_role(present, name) -> Column:
     """Role of a column of numbers with fractions."""
     ends = pc.min_max(present)
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
-        return Column(name, "date", SINCE[since], form=since)
-    cycle = period_of(name, low, high, False, 100)
+    if epoch := MOMENT.search(name) and number_formats.epoch_of(low, high):
+        return Column(name, "date", SINCE[epoch], form=epoch)
+    cycle = _period_of(name, low, high, False, 100)
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
     return Column(name, "number", "numbers")
@@ -143,33 +143,33 @@ def ordered_levels(column) -> tuple[str, ...]:
     return tuple(str(v) for v in chunk.dictionary.to_pylist())
 
 
-def number_role(present, found, n, name) -> Column:
+def _number_role(present, found, n, name) -> Column:
     """Role of a column of whole numbers, from its values and distinct values."""
     distinct = np.asarray(found.cast(pa.float64(), safe=False).to_numpy())
     low = distinct.min()
     high = distinct.max()
-    whole = np.all(distinct == np.floor(distinct))
-    if whole and n > 20 and len(found) == n:
+    is_whole = np.all(distinct == np.floor(distinct))
+    if is_whole and n > 20 and len(found) == n:
         steps = np.diff(np.asarray(present.to_numpy(), dtype=float))
         rows = np.all(steps == 1) and not CLOCKED.search(name)
         if ID_NAME.search(name) or rows:
             return Column(name, "id", "a different whole number in every row")
-    if whole and THING.search(name) and len(found) < n / 2:
-        levels = sorted_levels(
+    if is_whole and THING.search(name) and len(found) < n / 2:
+        levels = _sorted_levels(
             column_values.column_as_texts(pa.chunked_array([found]), name)
         )
         return Column(name, "category", f"{len(levels)} codes that name things", levels)
-    if whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
+    if is_whole and DAY_NAME.search(name) and low >= 19000101 and high < 21000101:
         days = column_values.column_as_texts(pa.chunked_array([found]), name)
         if number_formats.all_match_date_format(days, "%Y%m%d"):
             return Column(name, "date", "dates as year, month, day", form="%Y%m%d")
-    if since := MOMENT.search(name) and number_formats.epoch_of(low, high):
-        return Column(name, "date", SINCE[since], form=since)
-    cycle = period_of(name, low, high, whole, len(found))
+    if epoch := MOMENT.search(name) and number_formats.epoch_of(low, high):
+        return Column(name, "date", SINCE[epoch], form=epoch)
+    cycle = _period_of(name, low, high, is_whole, len(found))
     if cycle:
         return Column(name, "angle", f"comes back after {cycle:.6g}", period=cycle)
     if (
-        whole
+        is_whole
         and RATING.search(name)
         and 2 < len(found) <= 10
         and low >= 0
@@ -182,7 +182,7 @@ def number_role(present, found, n, name) -> Column:
     return Column(name, "number", "numbers")
 
 
-def period_of(name, low, high, whole, count) -> float:
+def _period_of(name, low, high, whole, count) -> float:
     """The period of a cyclic column, by its name and range; 0 if it has none."""
     for words, first, last, period in CYCLES:
         if re.search(rf"(^|[_\s.-])({words})$", name, re.IGNORECASE):
@@ -197,7 +197,7 @@ def period_of(name, low, high, whole, count) -> float:
     return 0.0
 
 
-def text_role(present, n, name) -> Column:
+def _text_role(present, n, name) -> Column:
     """Role of a column of texts (without nulls) in a table of n rows."""
     counts = pc.value_counts(present)
     distinct = counts.field("values")
@@ -205,8 +205,8 @@ def text_role(present, n, name) -> Column:
         return Column(name, "constant", "one value throughout")
     kept = pa.chunked_array([distinct])
     number = number_formats.find_number(kept)
-    if number and not (number.form == "1.5" and few_whole_numbers(kept)):
-        return read_as_number(present, number, n, name)
+    if number and not (number.form == "1.5" and _few_whole_numbers(kept)):
+        return _read_as_number(present, number, n, name)
     date = number_formats.find_date(kept)
     if date:
         return Column(name, "date", date.why, form=date.form)
@@ -217,7 +217,7 @@ def text_role(present, n, name) -> Column:
     if len(distinct) > 20 and len(distinct) > 0.5 * len(present):
         if spoken >= 3:
             return Column(name, "text", f"free text ({spoken:.0f} words a row)")
-        if spoken >= 1.5 and words_repeat(distinct):
+        if spoken >= 1.5 and _words_repeat(distinct):
             return Column(name, "text", "names whose words occur in many rows")
         return Column(name, "id", f"{len(distinct)} different values in {n} rows")
     if len(distinct) > 50 and spoken >= 5:
@@ -231,17 +231,17 @@ def text_role(present, n, name) -> Column:
     return Column(name, "category", f"{len(levels)} levels", tuple(sorted(levels)))
 
 
-def few_whole_numbers(texts) -> bool:
+def _few_whole_numbers(texts) -> bool:
     """Whether texts are a few distinct whole numbers, which are kept as categories."""
     digits = pc.all(pc.match_substring_regex(texts, r"^\s*\d+\s*$")).as_py()
     return digits and len(texts) <= 20
 
 
-def read_as_number(present, number, n, name) -> Column:
+def _read_as_number(present, number, n, name) -> Column:
     """Role of a column of numbers written as text."""
     x = column_values.column_as_floats(present, name, number.form, number.missing)
     known = pa.chunked_array([pa.array(x[~np.isnan(x)])])
-    role = number_role(known, pc.unique(known), n, name)
+    role = _number_role(known, pc.unique(known), n, name)
     if role.role not in ("number", "angle"):
         if number.form == "1.5":
             return role
@@ -249,7 +249,7 @@ def read_as_number(present, number, n, name) -> Column:
     return role._replace(why=number.why, form=number.form, missing=number.missing)
 
 
-def sorted_levels(column) -> tuple[str, ...]:
+def _sorted_levels(column) -> tuple[str, ...]:
     """Levels sorted as numbers if they all are, else as texts."""
     levels = pc.unique(column.drop_null()).to_pylist()
     try:
@@ -258,7 +258,7 @@ def sorted_levels(column) -> tuple[str, ...]:
         return tuple(sorted(levels))
 
 
-def words_repeat(distinct) -> bool:
+def _words_repeat(distinct) -> bool:
     """Whether most of the different texts share words, such as the makes of cars."""
     texts = distinct[:5000].to_pylist()
     counts: dict[str, int] = {}
@@ -266,8 +266,8 @@ def words_repeat(distinct) -> bool:
     for words in rows:
         for w in words:
             counts[w] = counts.get(w, 0) + 1
-    often = max(3, len(texts) // 50)
-    shared = sum(any(counts[w] >= often for w in words) for words in rows)
+    min_count = max(3, len(texts) // 50)
+    shared = sum(any(counts[w] >= min_count for w in words) for words in rows)
     return shared >= len(texts) / 2
 
 
@@ -287,36 +287,38 @@ def as_role(column, name, role) -> Column:
     result = find_role(column, name)
     if role == result.role or role in UNUSED:
         return result._replace(role=role, why="as asked")
-    made = Column(name, role, "as asked", boolean=result.boolean)
+    requested = Column(name, role, "as asked", boolean=result.boolean)
     if role in ("category", "ordinal"):
-        levels = result.levels or sorted_levels(
+        levels = result.levels or _sorted_levels(
             column_values.column_as_texts(column, name)
         )
         if role == "ordinal":
             levels = tuple(order_of(list(levels), name) or levels)
-        return made._replace(levels=levels)
+        return requested._replace(levels=levels)
     if role == "text":
         column_values.column_as_texts(column, name)
-        return made
-    return numeric_format(column, made, result)
+        return requested
+    return _numeric_format(column, requested, result)
 
 
-def numeric_format(column, made, found) -> Column:
+def _numeric_format(column, requested, found) -> Column:
     """A column requested as number, date or angle, with its form and period."""
-    made = made._replace(boolean=found.boolean and made.role == "number")
+    requested = requested._replace(boolean=found.boolean and requested.role == "number")
     present = column_values.without_dictionary(column.drop_null())
     if column_values.is_text(column.type) and len(present):
         find = (
             number_formats.find_date
-            if made.role == "date"
+            if requested.role == "date"
             else number_formats.find_number
         )
-        detected = find(column_values.column_as_texts(present, made.name))
+        detected = find(column_values.column_as_texts(present, requested.name))
         if detected:
-            made = made._replace(form=detected.form, missing=detected.missing)
-    x = column_values.column_as_floats(column, made.name, made.form, made.missing)
-    if made.role == "angle":
+            requested = requested._replace(form=detected.form, missing=detected.missing)
+    x = column_values.column_as_floats(
+        column, requested.name, requested.form, requested.missing
+    )
+    if requested.role == "angle":
         width = np.nanmax(x) - np.nanmin(x) if np.isfinite(x).any() else 0.0
         period = found.period or (2 * math.pi if width <= 2 * math.pi else 360.0)
-        made = made._replace(period=period)
-    return made
+        requested = requested._replace(period=period)
+    return requested

@@ -75,7 +75,7 @@ class Schema:
             if c.role == "text"
         ]
         return MixedFrame(
-            columns_to_matrix(results, table.num_rows),
+            _columns_to_matrix(results, table.num_rows),
             tuple(map(combined_chunks, texts)),
         )
 
@@ -204,7 +204,7 @@ def read_column(column, c) -> np.ndarray:
     return column_values.column_as_floats(column, c.name, column_format(c), c.missing)
 
 
-def columns_to_matrix(columns, n) -> np.ndarray:
+def _columns_to_matrix(columns, n) -> np.ndarray:
     """Columns as a matrix, copied in blocks of rows that stay in the cache."""
     X = np.empty((n, len(columns)))
     for i in range(0, n, BLOCK):
@@ -278,7 +278,7 @@ def infer_schema(
     columns = tuple(
         as_role(table.column(n), n, roles[n])
         if n in roles
-        else time_role(table.column(n), n)
+        else _time_role(table.column(n), n)
         if n == time
         else find_role(table.column(n), n)
         for n in table.column_names
@@ -305,7 +305,7 @@ def infer_schema(
     return schema
 
 
-def time_role(column, name) -> Column:
+def _time_role(column, name) -> Column:
     """Role of the column of times, which stays an input: it may number the rows."""
     result = find_role(column, name)
     if result.role == "id" and column_values.is_numeric_type(column.type):

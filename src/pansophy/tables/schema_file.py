@@ -37,7 +37,7 @@ KEYS = (
 )  # fmt: skip
 
 
-def toml_string(text) -> str:
+def _toml_string(text) -> str:
     """A text as a TOML string."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     escaped = (
@@ -47,14 +47,14 @@ def toml_string(text) -> str:
     return '"' + "".join(escaped) + '"'
 
 
-def toml_value(value) -> str:
+def _toml_value(value) -> str:
     """A value in TOML syntax."""
     if isinstance(value, str):
-        return toml_string(value)
+        return _toml_string(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
     if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
         return f"{value:.1f}"
     return repr(value)
@@ -67,23 +67,23 @@ def write_schema(schema, path) -> None:
         value = getattr(schema, "form" if key == "format" else key)
         is_set = value is not None if key in ("group", "time", "weight") else value
         if is_set not in (False, (), "") or key in ("target", "task"):
-            lines.append(f"{key} = {toml_value(value)}")
+            lines.append(f"{key} = {_toml_value(value)}")
     for c in schema.columns:
         lines += [
             "",
-            f"[columns.{toml_string(c.name)}]",
-            f"role = {toml_string(c.role)}",
+            f"[columns.{_toml_string(c.name)}]",
+            f"role = {_toml_string(c.role)}",
         ]
         if c.why:
-            lines.append(f"why = {toml_string(c.why)}")
+            lines.append(f"why = {_toml_string(c.why)}")
         if c.levels:
-            lines.append(f"levels = {toml_value(c.levels)}")
+            lines.append(f"levels = {_toml_value(c.levels)}")
         if c.period:
-            lines.append(f"period = {toml_value(float(c.period))}")
+            lines.append(f"period = {_toml_value(float(c.period))}")
         if c.form:
-            lines.append(f"format = {toml_string(c.form)}")
+            lines.append(f"format = {_toml_string(c.form)}")
         if c.missing:
-            lines.append(f"missing = {toml_value(c.missing)}")
+            lines.append(f"missing = {_toml_value(c.missing)}")
         if c.boolean:
             lines.append("boolean = true")
     write_text_file(path, "\n".join(lines) + "\n")
@@ -97,17 +97,17 @@ def read_schema(path, table=None) -> Schema:
         raise TableError(f"There is no file {path}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise TableError(f"{path} is not a schema file: {error}") from error
-    check_keys(settings, KEYS, f"{path}")
+    _check_keys(settings, KEYS, f"{path}")
     if not isinstance(settings.get("columns"), dict) or not settings["columns"]:
         raise TableError(f"{path} names no columns.")
     columns = tuple(
-        read_column_entry(name, entry, f"{path}, column {name!r}", table)
+        _read_column_entry(name, entry, f"{path}, column {name!r}", table)
         for name, entry in settings["columns"].items()
     )
-    return schema_from_dict(settings, columns, path, table)
+    return _schema_from_dict(settings, columns, path, table)
 
 
-def check_keys(settings, known, where):
+def _check_keys(settings, known, where):
     for key in settings:
         if key not in known:
             meant = difflib.get_close_matches(key, known, 1)
@@ -115,7 +115,7 @@ def check_keys(settings, known, where):
             raise TableError(f"{where}: there is no setting {key!r}{hint}")
 
 
-def text_list(settings, key, where) -> tuple[str, ...]:
+def _text_list(settings, key, where) -> tuple[str, ...]:
     value = settings.get(key, [])
     good = isinstance(value, list) and all(isinstance(v, str) for v in value)
     if not good or len(set(value)) < len(value):
@@ -123,11 +123,11 @@ def text_list(settings, key, where) -> tuple[str, ...]:
     return tuple(value)
 
 
-def read_column_entry(name, settings, where, table) -> Column:
+def _read_column_entry(name, settings, where, table) -> Column:
     """Column from its entry in the file."""
     if not isinstance(settings, dict) or not isinstance(settings.get("role"), str):
         raise TableError(f"{where}: a role is missing.")
-    check_keys(settings, COLUMN_KEYS, where)
+    _check_keys(settings, COLUMN_KEYS, where)
     role = settings["role"]
     if role not in USED + UNUSED:
         meant = difflib.get_close_matches(role, USED + UNUSED, 1)
@@ -138,7 +138,7 @@ def read_column_entry(name, settings, where, table) -> Column:
     number = isinstance(period, (int, float)) and not isinstance(period, bool)
     if not number or not (math.isfinite(period) and period >= 0):
         raise TableError(f"{where}: period must be a number above 0.")
-    if not isinstance(form, str) or not is_known_format(form, role):
+    if not isinstance(form, str) or not _is_known_format(form, role):
         raise TableError(
             f"{where}: format {form!r} is neither an example such as '1,234.5' nor a "
             "date format such as '%d/%m/%Y'."
@@ -150,24 +150,24 @@ def read_column_entry(name, settings, where, table) -> Column:
         name,
         role,
         str(settings.get("why", "")),
-        levels=text_list(settings, "levels", where),
+        levels=_text_list(settings, "levels", where),
         period=float(period),
         form=form,
-        missing=text_list(settings, "missing", where),
+        missing=_text_list(settings, "missing", where),
         boolean=boolean and role == "number",  # the role may have been edited
     )
     lacks = role in ("category", "ordinal") and not c.levels
     lacks = lacks or (role == "angle" and not c.period)
     if table is not None and name in table.column_names and role in USED:
         if lacks or (role in ("number", "date", "angle") and not c.form):
-            c = fill_column_defaults(c, table)
+            c = _fill_column_defaults(c, table)
     elif lacks:
         needs = "a period" if role == "angle" else "levels"
         raise TableError(f"{where}: {role} needs {needs}.")
     return c
 
 
-def fill_column_defaults(c, table) -> Column:
+def _fill_column_defaults(c, table) -> Column:
     """A column with details that the file omits inferred from the table."""
     result = as_role(table.column(c.name), c.name, c.role)
     return c._replace(
@@ -180,13 +180,13 @@ def fill_column_defaults(c, table) -> Column:
     )
 
 
-def is_known_format(form, role) -> bool:
+def _is_known_format(form, role) -> bool:
     if not form or form == "clock" or number_formats.is_date_form(form):
         return True
     return number_formats.number_format_parts(form) is not None
 
 
-def schema_from_dict(settings, columns, path, table) -> Schema:
+def _schema_from_dict(settings, columns, path, table) -> Schema:
     """Schema from the settings of a file, checked against its columns."""
     names = {c.name: c for c in columns}
     for key in ("group", "time", "weight"):
@@ -203,14 +203,14 @@ def schema_from_dict(settings, columns, path, table) -> Schema:
         raise TableError(f"{path}: ordered must be true or false, got {ordered!r}.")
     task = "classification" if task == "ordinal" else task
     classes = settings.get("classes", [])
-    labels = text_list(settings, "labels", path)
+    labels = _text_list(settings, "labels", path)
     form = str(settings.get("format", ""))
     if task == "classification" and not classes and table is not None:
         targets.require_columns(table, [target])
         classes = targets.classes_of(table.column(target), target, table.num_rows)
     plain = all(isinstance(v, (str, int, float)) for v in classes)
-    enough = len(set(classes)) == len(classes) >= 2 if plain else False
-    if task == "classification" and not enough:
+    has_classes = len(set(classes)) == len(classes) >= 2 if plain else False
+    if task == "classification" and not has_classes:
         raise TableError(f"{path}: classification needs a list of two or more classes.")
     if task == "multilabel" and len(labels) < 2:
         raise TableError(f"{path}: multilabel needs a list of two or more labels.")

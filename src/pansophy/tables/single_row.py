@@ -65,7 +65,7 @@ def level_code(value, c, place) -> float:
     if type(value) is int:
         return place.get(str(value), -1)
     return column_values.level_codes(
-        pa.chunked_array([one_value_array(value, c)]), c.levels, c.name
+        pa.chunked_array([_one_value_array(value, c)]), c.levels, c.name
     )[0]
 
 
@@ -93,15 +93,15 @@ def number_from_value(value, kind, c) -> float:
     elif kind is date:
         return (value.toordinal() - FIRST) * 86400.0
     elif kind is time and value.tzinfo is None:
-        whole = value.hour * 3600 + value.minute * 60 + value.second
-        return whole + value.microsecond / 1e6
-    column = pa.chunked_array([one_value_array(value, c)])
+        seconds = value.hour * 3600 + value.minute * 60 + value.second
+        return seconds + value.microsecond / 1e6
+    column = pa.chunked_array([_one_value_array(value, c)])
     return column_values.column_as_floats(column, c.name, column_format(c), c.missing)[
         0
     ]
 
 
-def one_value_array(value, c) -> pa.Array:
+def _one_value_array(value, c) -> pa.Array:
     """One value as an Arrow array."""
     try:
         return pa.array([value], from_pandas=True)

@@ -40,25 +40,26 @@ def table_batches(source, size=SIZE, *, schema=None):
         Where the batches go to `schema.frame`, text files need one pass instead of two.
     """
     size = check_count("size", size)
-    made = rechunk(typed_tables(source, schema), size)
-    first = next(made, None)
+    blocks = _rechunk(_typed_tables(source, schema), size)
+    first = next(blocks, None)
     if first is None:
         raise TableError("The table has no rows.")
     yield first
-    yield from made
+    yield from blocks
 
 
 def count_table_rows(source) -> int:
     """Count the rows of a table without loading a file into memory."""
-    if not is_path(source):
-        return sum(t.num_rows for t in typed_tables(source))
+    if not _is_path(source):
+        return sum(t.num_rows for t in _typed_tables(source))
     with read.seekable_file(Path(source)) as path:
         if read.format_of(path) == "text":
-            blocks = guarded_blocks(text_blocks(path, columns=[0]), path)
+            blocks = _guarded_blocks(text_blocks(path, columns=[0]), path)
             return sum(block.num_rows for block, _ in blocks)
         columns = [] if read.format_of(path) == "parquet" else None
         return sum(
-            t.num_rows for t in guarded_blocks(file_tables(path, columns=columns), path)
+            t.num_rows
+            for t in _guarded_blocks(_file_tables(path, columns=columns), path)
         )
 
 
@@ -66,9 +67,9 @@ def column_names_of_file(path) -> list[str]:
     """Names of the columns of a file, of whose rows only the first are read."""
     with read.seekable_file(Path(path)) as path:
         if read.format_of(path) == "text":
-            blocks = (block for block, _ in guarded_blocks(text_blocks(path), path))
+            blocks = (block for block, _ in _guarded_blocks(text_blocks(path), path))
         else:
-            blocks = guarded_blocks(file_tables(path), path)
+            blocks = _guarded_blocks(_file_tables(path), path)
         with contextlib.closing(blocks):
             return next(blocks).column_names
 
@@ -85,15 +86,15 @@ def sample_table_rows(source, rows, seed=0) -> pa.Table:
         The same seed draws the same rows, whatever the batches.
     """
     rows = check_count("rows", rows)
-    if is_path(source):
+    if _is_path(source):
         with read.seekable_file(Path(source)) as path:
             if read.format_of(path) == "text":
-                return read.checked_table(sample_text(path, rows, seed))
-            return sample_tables(typed_tables(path), rows, seed)
-    return sample_tables(typed_tables(source), rows, seed)
+                return read.checked_table(_sample_text(path, rows, seed))
+            return _sample_tables(_typed_tables(path), rows, seed)
+    return _sample_tables(_typed_tables(source), rows, seed)
 
 
-def sample_tables(tables, rows, seed) -> pa.Table:
+def _sample_tables(tables, rows, seed) -> pa.Table:
     """A random sample of the rows of tables with the same types."""
     reservoir = Reservoir(rows, seed)
     for table in tables:
@@ -101,12 +102,12 @@ def sample_tables(tables, rows, seed) -> pa.Table:
     return read.checked_table(reservoir.drawn())
 
 
-def sample_text(path, rows, seed) -> pa.Table:
+def _sample_text(path, rows, seed) -> pa.Table:
     """A random sample of a text file, with types inferred over all rows."""
     reservoir = Reservoir(rows, seed)
     types = None
     notes = ()
-    for block, dialect in guarded_blocks(text_blocks(path), path):
+    for block, dialect in _guarded_blocks(text_blocks(path), path):
         types = types or Types(dialect)
         notes = dialect.notes
         types.see(block)
@@ -156,11 +157,11 @@ class Reservoir:
         return pa.concat_tables(self.tables).combine_chunks()
 
 
-def is_path(source) -> bool:
+def _is_path(source) -> bool:
     return isinstance(source, (str, os.PathLike))
 
 
-def guarded_blocks(blocks, path):
+def _guarded_blocks(blocks, path):
     """Yields blocks of a file; raises TableError where it cannot be read."""
     try:
         yield from blocks
@@ -168,11 +169,11 @@ def guarded_blocks(blocks, path):
         raise read.unreadable_file(path, error) from error
 
 
-def typed_tables(source, schema=None):
+def _typed_tables(source, schema=None):
     """Yields the tables of a source, all with the same types."""
-    if is_path(source):
+    if _is_path(source):
         with read.seekable_file(Path(source)) as path:
-            yield from guarded_blocks(file_tables(path, schema), path)
+            yield from _guarded_blocks(_file_tables(path, schema), path)
     elif hasattr(source, "to_batches") and not isinstance(source, pa.Table):
         for batch in source.to_batches():  # a dataset
             yield read.with_unique_names(pa.Table.from_batches([batch]))
@@ -183,7 +184,7 @@ def typed_tables(source, schema=None):
         yield read.read_table(source)
 
 
-def file_tables(path, schema=None, columns=None):
+def _file_tables(path, schema=None, columns=None):
     """Yields the tables of a file of any supported format."""
     kind = read.format_of(path)
     if kind == "parquet":
@@ -191,35 +192,35 @@ def file_tables(path, schema=None, columns=None):
 
         file = pyarrow.parquet.ParquetFile(read.source_of(path))
         for batch in file.iter_batches(batch_size=SIZE, columns=columns):
-            yield validated_batch(batch)
+            yield _validated_batch(batch)
     elif kind == "arrow":
         reader = read.arrow_reader(path)
         stored = getattr(reader, "num_record_batches", None)
         parts = reader if stored is None else map(reader.get_batch, range(stored))
         for batch in parts:
-            yield validated_batch(batch)
+            yield _validated_batch(batch)
     elif kind == "json":
-        whole = unify_schemas([block.schema for block in json_blocks(path)])
+        schema_of_all = unify_schemas([block.schema for block in json_blocks(path)])
         for block in json_blocks(path):
             block.validate(full=True)
-            yield read.with_unique_names(cast_block(block, whole))
+            yield read.with_unique_names(cast_block(block, schema_of_all))
     else:
-        yield from text_tables(path, schema)
+        yield from _text_tables(path, schema)
 
 
-def validated_batch(batch) -> pa.Table:
+def _validated_batch(batch) -> pa.Table:
     """A batch of a file as a table, after a check for damage."""
     batch.validate(full=True)
     return read.with_unique_names(pa.Table.from_batches([batch]))
 
 
-def text_tables(path, schema):
+def _text_tables(path, schema):
     """Yields blocks of a text file: two passes, or one with a schema."""
     if schema is not None:
         for block, dialect in text_blocks(path):
             block = read.with_unique_names(block)
             if dialect.decimal == ",":
-                block = decimal_commas_to_points(block, schema)
+                block = _decimal_commas_to_points(block, schema)
             yield block
         return
     types: Types | None = None
@@ -231,23 +232,23 @@ def text_tables(path, schema):
             yield read.with_unique_names(types.apply(block))
 
 
-def decimal_commas_to_points(table, schema) -> pa.Table:
+def _decimal_commas_to_points(table, schema) -> pa.Table:
     """Replaces decimal commas by points in columns of plain numbers."""
     plain = {
         c.name for c in schema.used if c.role in ("number", "angle") and not c.form
     }
     if not schema.form:
         plain |= set(schema.targets)
-    made = [
+    columns = [
         pc.replace_substring(c, ",", ".", max_replacements=1)
         if n.strip() in plain
         else c
         for n, c in zip(table.column_names, table.columns, strict=True)
     ]
-    return pa.table(made, names=table.column_names)
+    return pa.table(columns, names=table.column_names)
 
 
-def rechunk(tables, size):
+def _rechunk(tables, size):
     """Yields tables of exactly `size` rows, except for the last."""
     held = []
     n = 0
@@ -256,12 +257,12 @@ def rechunk(tables, size):
         n += table.num_rows
         if n < size:
             continue
-        whole = pa.concat_tables(held) if len(held) > 1 else held[0]
+        joined = pa.concat_tables(held) if len(held) > 1 else held[0]
         start = 0
         while n - start >= size:
-            yield whole.slice(start, size)
+            yield joined.slice(start, size)
             start += size
-        held = [whole.slice(start)] if start < n else []
+        held = [joined.slice(start)] if start < n else []
         n -= start
     if n:
         yield pa.concat_tables(held) if len(held) > 1 else held[0]

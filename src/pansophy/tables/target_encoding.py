@@ -58,51 +58,51 @@ def slots_of(values, where, gone, start) -> np.ndarray:
     return v.astype(np.intp) + (start + 1)
 
 
-def slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
+def _slot_layout(counts) -> tuple[np.ndarray, np.ndarray]:
     """First slot and missing slot of each column, from its number of levels."""
     sizes = np.asarray(counts, dtype=np.intp) + 2
     return np.r_[0, np.cumsum(sizes)[:-1]].astype(np.intp), sizes - 1
 
 
-def slot_weights(slots, n, w) -> np.ndarray:
+def _slot_weights(slots, n, w) -> np.ndarray:
     """Total weight of the rows in each of n slots."""
     return np.bincount(slots, weights=w, minlength=n)[:n]
 
 
 def fit_one_hot(values, where, counts, w, full_rank) -> tuple[OneHot, list]:
     """Fit one-hot columns; also (column, slot, "rare" or "missing") of each."""
-    start, gone = slot_layout(counts)
+    start, gone = _slot_layout(counts)
     place = np.zeros(int((gone + 1).sum()), dtype=np.intp)
     hit = np.zeros(len(place))
     total = len(values) if w is None else float(w.sum())
-    made = []
+    outputs = []
     kept = []
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = slot_weights(slots, gone[j] + 1, w)
-        rare, shown = split_rare(seen[: gone[j]], min(RARE, total / 100))
+        seen = _slot_weights(slots, gone[j] + 1, w)
+        rare, shown = _split_rare(seen[: gone[j]], min(RARE, total / 100))
         columns = [*shown, *(["rare"] if rare.size else [])]
         columns = columns[1:] if full_rank else columns
         columns += [gone[j]] if seen[gone[j]] > 0 else []
         if not columns:
             continue
-        first = len(made)
-        at = np.full(gone[j] + 1, first)
-        on = np.zeros(gone[j] + 1)
+        first = len(outputs)
+        output_of = np.full(gone[j] + 1, first)
+        value_of = np.zeros(gone[j] + 1)
         for i, slot in enumerate(columns):
-            whom = rare_or_unseen(seen, rare) if slot == "rare" else slot
-            at[whom] = first + i
-            on[whom] = 1.0
-        place[start[j] : start[j] + len(at)] = at
-        hit[start[j] : start[j] + len(on)] = on
-        made += [(j, slot if slot != gone[j] else "missing") for slot in columns]
+            levels = _rare_or_unseen(seen, rare) if slot == "rare" else slot
+            output_of[levels] = first + i
+            value_of[levels] = 1.0
+        place[start[j] : start[j] + len(output_of)] = output_of
+        hit[start[j] : start[j] + len(value_of)] = value_of
+        outputs += [(j, slot if slot != gone[j] else "missing") for slot in columns]
         kept.append(j)
     pick = np.asarray(kept, dtype=np.intp)
-    where = np.asarray(where, dtype=np.intp)
-    return OneHot(where[pick], start[pick], gone[pick], place, hit), made
+    places = np.asarray(where, dtype=np.intp)
+    return OneHot(places[pick], start[pick], gone[pick], place, hit), outputs
 
 
-def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
+def _split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
     """Slots of levels rarer than `least`, which are pooled, and of the others."""
     slots = np.flatnonzero(seen > 0)
     slots = slots[slots > 0]
@@ -112,7 +112,7 @@ def split_rare(seen, least) -> tuple[np.ndarray, np.ndarray]:
     return rare, np.setdiff1d(slots, rare)
 
 
-def rare_or_unseen(seen, rare) -> np.ndarray:
+def _rare_or_unseen(seen, rare) -> np.ndarray:
     """Slots of rare, unknown and unseen levels."""
     return np.union1d(rare, np.flatnonzero(seen[:-1] == 0))
 
@@ -120,42 +120,42 @@ def rare_or_unseen(seen, rare) -> np.ndarray:
 def put_one_hot(block, values, out):
     """Write one-hot columns into `out`, which is 0."""
     slots = slots_of(values, block.where, block.gone, block.start)
-    at = block.place[slots]
+    positions = block.place[slots]
     if len(out) == 1:
-        out[0, at[0]] = block.hit[slots[0]]
+        out[0, positions[0]] = block.hit[slots[0]]
         return
-    out[np.arange(len(out))[:, None], at] = block.hit[slots]
+    out[np.arange(len(out))[:, None], positions] = block.hit[slots]
 
 
 def fit_codes(values, where, counts, w) -> OneHot:
     """Fit codes 0, 1, ... of seen levels, NaN for others, for native methods."""
-    start, gone = slot_layout(counts)
+    start, gone = _slot_layout(counts)
     code = np.full(int((gone + 1).sum()), np.nan)
     for j, column in enumerate(where):
         slots = slots_of(values, [column], gone[j : j + 1], np.zeros(1, np.intp))[:, 0]
-        seen = slot_weights(slots, gone[j] + 1, w)[: gone[j]]
+        seen = _slot_weights(slots, gone[j] + 1, w)[: gone[j]]
         seen[0] = 0.0
         known = np.flatnonzero(seen > 0)
         if len(known) > MOST:  # the most frequent ones; the others share a code
-            often = np.argsort(-seen, kind="stable")[: MOST - 1]
+            frequent = np.argsort(-seen, kind="stable")[: MOST - 1]
             code[start[j] : start[j] + gone[j]] = MOST - 1
-            known = np.sort(often)
+            known = np.sort(frequent)
         code[start[j] + known] = np.arange(len(known))
-    where = np.asarray(where, dtype=np.intp)
-    return OneHot(where, start, gone, np.empty(0, dtype=np.intp), code)
+    places = np.asarray(where, dtype=np.intp)
+    return OneHot(places, start, gone, np.empty(0, dtype=np.intp), code)
 
 
 def fit_means(values, where, counts, Y, w) -> Means:
     """Fit shrunk mean targets, eq. (1), of Y (n, K)."""
-    start, gone = slot_layout(counts)
-    where = np.asarray(where, dtype=np.intp)
+    start, gone = _slot_layout(counts)
+    places = np.asarray(where, dtype=np.intp)
     table = np.empty((int((gone + 1).sum()), Y.shape[1]))
     w = np.ones(len(Y)) if w is None else as_counts(w)
-    slots = slots_of(values, where, gone, np.zeros(len(where), np.intp))
-    for j in range(len(where)):
+    slots = slots_of(values, places, gone, np.zeros(len(places), np.intp))
+    for j in range(len(places)):
         part = mean_targets(slots[:, j], gone[j] + 1, Y, w)
         table[start[j] : start[j] + len(part)] = part
-    return Means(where, start, gone, table)
+    return Means(places, start, gone, table)
 
 
 def as_counts(w) -> np.ndarray:
@@ -178,8 +178,8 @@ def mean_targets(slots, size, Y, w) -> np.ndarray:
         gap = np.divide(sums, n, out=np.zeros(size), where=n > 0)  # m_i - m
         inside = np.sum(w * (y - m - gap[slots]) ** 2)
         s2 = inside / (N - k) if k < N else np.inf
-        between = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
-        t2 = max(0.0, between) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
+        between_levels = np.sum(n * gap**2) - (k - 1) * s2 if k < N else 0.0
+        t2 = max(0.0, between_levels) / max(N - np.sum(n**2) / max(N, 1e-300), 1e-300)
         trust = np.zeros(size)
         if t2 > 0:  # a slot without rows tells nothing, also where s2 is 0
             np.divide(n, n + s2 / t2, out=trust, where=n > 0)
@@ -202,12 +202,12 @@ def cross_fitted(values, where, counts, Y, w, seed) -> np.ndarray:
     values = values[:, where]
     where = np.arange(len(where))
     parts = KFold(min(PARTS, len(values)), shuffle=True, random_state=seed)
-    for others, own in parts.split(values):
-        v = None if w is None else w[others]
+    for training, held_out in parts.split(values):
+        v = None if w is None else w[training]
         if v is not None and not v.sum() > 0:
             v = None
-        block = fit_means(values[others], where, counts, Y[others], v)
-        part = np.empty((len(own), out.shape[1]))
-        put_means(block, values[own], part)
-        out[own] = part
+        block = fit_means(values[training], where, counts, Y[training], v)
+        part = np.empty((len(held_out), out.shape[1]))
+        put_means(block, values[held_out], part)
+        out[held_out] = part
     return out

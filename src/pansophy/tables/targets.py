@@ -5,10 +5,10 @@ classification. Texts, categories, true and false: classification, of ordered cl
 ("ordinal") if the category is ordered or three or more texts have a natural order (low,
 medium, high). Lists: several labels. Whole numbers of integer type with at most `FEW`
 different values: ordered classes if the name of the column says so (quality, rating,
-stars), counts if they are distributed like counts (`is_few_counts`), else
+stars), counts if they are distributed like counts (`_is_few_counts`), else
 classification. Numbers of floating type with three to `FEW` values on an even grid,
 each of them in several rows (ratings 1.0 to 5.0): ordered classes. More whole numbers
-that look like counts (`is_count`): a count. All other numbers: regression.
+that look like counts (`_is_count`): a count. All other numbers: regression.
 """
 
 import re
@@ -48,6 +48,12 @@ GRADED = re.compile(
     re.IGNORECASE,
 )  # names of columns whose few whole numbers are in order
 SEPARATORS = ";|,"  # of labels in one text
+MEANINGS = {
+    "classification": "they are classes",
+    "count": "they are counts",
+    "regression": "they are amounts",
+    "multilabel": "each is several labels",
+}  # what values of a target would be in another task
 
 
 class TargetTask(NamedTuple):
@@ -55,6 +61,22 @@ class TargetTask(NamedTuple):
 
     task: str
     why: str
+
+
+class TaskGuess(NamedTuple):
+    """A task, what of the target speaks for it, and what else it may be."""
+
+    task: str | None  # None where there is no target, or none that can be one
+    fact: str
+    alternative: str = ""  # a task to ask for where the values mean something else
+
+    @property
+    def why(self) -> str:
+        """The reason as a sentence, which names the alternative."""
+        if not self.alternative:
+            return self.fact
+        meaning = MEANINGS[self.alternative]
+        return f"{self.fact}; ask for task={self.alternative!r} if {meaning}"
 
 
 class TargetSchema(NamedTuple):
@@ -89,45 +111,54 @@ def detect_task(y=None, name="y") -> TargetTask:
     >>> detect_task().task
     'unsupervised'
     """
+    guess = guess_task(y, name)
+    return TargetTask(str(guess.task), guess.why)
+
+
+def guess_task(y=None, name="y") -> TaskGuess:
+    """The task of a target, with the fact that decided and what else it may be."""
     if y is None:
-        return TargetTask("unsupervised", "there is no target")
+        return TaskGuess("unsupervised", "there is no target")
     column = target_as_arrow(y, name)
     kind = column.type
     t = pa.types
     if t.is_dictionary(kind):
-        if kind.ordered and len(present_levels(column)) > 2:
-            return TargetTask("ordinal", f"{name} holds ordered categories")
-        return TargetTask("classification", f"{name} holds categories")
+        if kind.ordered and len(_present_levels(column)) > 2:
+            return TaskGuess("ordinal", f"{name} holds ordered categories")
+        return TaskGuess("classification", f"{name} holds categories")
     if column_values.is_text(kind):
         result = number_formats.find_number(pc.unique(column.drop_null()))
         if result is None or result.missing or result.form == "1.5":
-            if natural_order(column, name) is not None:
-                return TargetTask("ordinal", f"{name} holds levels in a natural order")
-            hint = label_list_hint(column)
-            return TargetTask("classification", f"{name} holds text{hint}")
+            if _natural_order(column, name) is not None:
+                return TaskGuess("ordinal", f"{name} holds levels in a natural order")
+            example = _label_list_example(column)
+            if example is None:
+                return TaskGuess("classification", f"{name} holds text")
+            fact = f"{name} holds text, some of it lists such as {example!r}"
+            return TaskGuess("classification", fact, "multilabel")
         column = pa.chunked_array(
             [column_values.column_as_floats(column, name, result.form)]
         )
-        return numeric_task(column, result.why, name, floating=True)
+        return _numeric_task(column, result.why, name, floating=True)
     if t.is_boolean(kind):
-        return TargetTask("classification", f"{name} holds yes/no")
+        return TaskGuess("classification", f"{name} holds yes/no")
     if t.is_duration(kind):
-        return TargetTask("regression", f"{name} holds lengths of time, in seconds")
+        return TaskGuess("regression", f"{name} holds lengths of time, in seconds")
     if is_list(kind):
-        return TargetTask("multilabel", f"{name} holds lists")
+        return TaskGuess("multilabel", f"{name} holds lists")
     if not column_values.is_numeric_type(kind):
         raise TableError(f"Column {name!r} of type {kind} cannot be a target.")
-    return numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
+    return _numeric_task(column, "numbers", name, floating=not t.is_integer(kind))
 
 
-def present_levels(column) -> list:
+def _present_levels(column) -> list:
     """The levels of an ordered category that occur, in their order."""
     values = column_values.without_dictionary(column.drop_null())
     distinct = {str(v) for v in pc.unique(values).to_pylist()}
     return [v for v in ordered_levels(column) if v in distinct]
 
 
-def natural_order(column, name) -> list[str] | None:
+def _natural_order(column, name) -> list[str] | None:
     """Three or more texts in their natural order (low, medium, high), or None."""
     distinct = pc.unique(
         column_values.without_dictionary(column.drop_null())
@@ -137,18 +168,15 @@ def natural_order(column, name) -> list[str] | None:
     return order_of(distinct, name)
 
 
-def label_list_hint(column) -> str:
-    """A hint where texts look like lists of labels, such as 'a;b', else ""."""
+def _label_list_example(column) -> str | None:
+    """A text that looks like a list of labels, such as 'a;b', where some do."""
     distinct = pc.unique(column_values.without_dictionary(column).drop_null())
     for mark in ";|":
-        both = distinct.filter(pc.match_substring(distinct, mark))
+        listed = distinct.filter(pc.match_substring(distinct, mark))
         parts = pc.unique(pc.list_flatten(pc.split_pattern(distinct, mark)))
-        if len(both) >= 2 and len(parts) < len(distinct):
-            return (
-                f", some of it lists such as {both[0].as_py()!r}; ask for "
-                "task='multilabel' if each is several labels"
-            )
-    return ""
+        if len(listed) >= 2 and len(parts) < len(distinct):
+            return listed[0].as_py()
+    return None
 
 
 def is_list(kind) -> bool:
@@ -165,78 +193,63 @@ def target_as_arrow(y, name) -> pa.ChunkedArray:
         y = y.to_arrow()
         return y if isinstance(y, pa.ChunkedArray) else pa.chunked_array([y])
     try:
-        made = pa.array(y, from_pandas=True)
+        array = pa.array(y, from_pandas=True)
     except (pa.ArrowException, TypeError) as error:
         raise TableError(f"{name!r} mixes values of different types.") from error
-    return made if isinstance(made, pa.ChunkedArray) else pa.chunked_array([made])
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def numeric_task(column, what, name, floating) -> TargetTask:
+def _numeric_task(column, what, name, floating) -> TaskGuess:
     """Task of a column of numbers."""
     x = np.asarray(column.drop_null().cast(pa.float64(), safe=False).to_numpy())
     x = x[np.abs(x) <= column_values.HUGE]  # not NaN either
     distinct = np.unique(x)
-    if len(distinct) == 0:
-        return TargetTask("regression", f"{name} holds {what}")
-    if len(distinct) == 2:
-        return TargetTask("classification", f"{name} has two different values")
-    if not floating and len(distinct) <= FEW:
-        if len(distinct) > 2 and GRADED.search(name):
-            return TargetTask(
-                "ordinal", f"{name} has {len(distinct)} whole-number values in order"
-            )
-        if is_few_counts(x):
-            return TargetTask(
-                "count",
+    n = len(distinct)
+    if n == 0:
+        return TaskGuess("regression", f"{name} holds {what}")
+    if n == 2:
+        return TaskGuess("classification", f"{name} has two different values")
+    if not floating and n <= FEW:
+        if n > 2 and GRADED.search(name):
+            return TaskGuess("ordinal", f"{name} has {n} whole-number values in order")
+        if _is_few_counts(x):
+            fact = (
                 f"{name} has whole numbers from {distinct[0]:.0f} up that become "
-                "rarer, as counts do; ask for task='classification' if they are "
-                "classes",
+                "rarer, as counts do"
             )
-        hint = ""
-        if distinct[0] == 0 and is_count(x):
-            hint = "; ask for task='count' if they are counts"
-        return TargetTask(
-            "classification", f"{name} has {len(distinct)} whole-number values{hint}"
-        )
-    if floating and len(distinct) <= FEW and is_graded(x, distinct):
-        return TargetTask(
-            "ordinal",
-            f"{name} has {len(distinct)} values on an even grid; ask for "
-            "task='regression' if they are amounts",
+            return TaskGuess("count", fact, "classification")
+        alternative = "count" if distinct[0] == 0 and _is_count(x) else ""
+        fact = f"{name} has {n} whole-number values"
+        return TaskGuess("classification", fact, alternative)
+    if floating and n <= FEW and _is_graded(x, distinct):
+        return TaskGuess(
+            "ordinal", f"{name} has {n} values on an even grid", "regression"
         )
     if floating and np.any(x != np.floor(x)):
-        return TargetTask("regression", f"{name} holds {what} with fractions")
-    if len(distinct) > FEW and is_count(x):
-        return TargetTask(
-            "count",
-            f"{name} has whole numbers from {x.min():.0f} up, as counts are; ask for "
-            "task='regression' if they are amounts",
-        )
-    if floating and len(distinct) <= FEW:
-        return TargetTask(
-            "regression",
-            f"{name} holds {what} of floating type with {len(distinct)} different "
-            "values; ask for task='classification' if they are classes",
-        )
-    hint = ""
-    if is_count(x, largest_mean=HINTED_MEAN):
-        hint = "; ask for task='count' if they are counts"
-    return TargetTask(
-        "regression", f"{name} has {len(distinct)} different whole numbers{hint}"
+        return TaskGuess("regression", f"{name} holds {what} with fractions")
+    if n > FEW and _is_count(x):
+        fact = f"{name} has whole numbers from {x.min():.0f} up, as counts are"
+        return TaskGuess("count", fact, "regression")
+    if floating and n <= FEW:
+        fact = f"{name} holds {what} of floating type with {n} different values"
+        return TaskGuess("regression", fact, "classification")
+    alternative = "count" if _is_count(x, largest_mean=HINTED_MEAN) else ""
+    return TaskGuess(
+        "regression", f"{name} has {n} different whole numbers", alternative
     )
 
 
-def is_graded(x, distinct) -> bool:
+def _is_graded(x, distinct) -> bool:
     """Whether few values look like grades: an even grid, several rows of each."""
     if not 3 <= len(distinct) <= FEW or len(x) < ROWS_A_GRADE * len(distinct):
         return False
     step = np.diff(distinct).min()
     places = (distinct - distinct[0]) / step
-    even = np.allclose(places, np.round(places), atol=1e-6)
-    return bool(even and len(distinct) >= (places[-1] + 1) / 2)
+    is_even_grid = np.allclose(places, np.round(places), atol=1e-6)
+    return bool(is_even_grid and len(distinct) >= (places[-1] + 1) / 2)
 
 
-def is_count(x, largest_mean=COUNT_MEAN) -> bool:
+def _is_count(x, largest_mean=COUNT_MEAN) -> bool:
     """Whether whole numbers look like counts rather than measured amounts.
 
     Each part of the rule asks whether a Poisson or negative binomial sample of mean and
@@ -297,7 +310,7 @@ def count_probabilities(mean, variance, size) -> np.ndarray:
     return p
 
 
-def is_few_counts(x) -> bool:
+def _is_few_counts(x) -> bool:
     """Whether whole numbers of few different values are counts, not codes of classes.
 
     They look like counts, there are at least `FEWEST_COUNTS` of them, and they are not
@@ -307,17 +320,17 @@ def is_few_counts(x) -> bool:
     from 0 up to a rare largest.
     """
     distinct = np.unique(x)
-    if distinct[0] > 1 or len(distinct) < FEWEST_COUNTS or not is_count(x):
+    if distinct[0] > 1 or len(distinct) < FEWEST_COUNTS or not _is_count(x):
         return False
     if x.mean() < FEWEST_MEAN and x.var() < SPREAD * x.mean():
         return False
     rows = np.bincount(x.astype(int))
     if rows[-1] > TAPERED * rows.max():
         return False
-    return fits_counts(x) or has_count_tail(x, distinct)
+    return _fits_counts(x) or _has_count_tail(x, distinct)
 
 
-def fits_counts(x) -> bool:
+def _fits_counts(x) -> bool:
     """Whether Pearson's chi-square leaves room for a count of x's mean and variance."""
     from scipy.special import chdtrc
 
@@ -336,7 +349,7 @@ def fits_counts(x) -> bool:
     return bool(chdtrc(df, distance) > UNLIKELY)
 
 
-def has_count_tail(x, distinct) -> bool:
+def _has_count_tail(x, distinct) -> bool:
     """Whether whole numbers from 0 become rarer, but for chance, up to a rare largest.
 
     Zeros may be many more than in any negative binomial count.
@@ -359,8 +372,8 @@ def require_columns(table, names):
 
 def text_name(name) -> Any:
     """A column name as text; dataframes may have numbers as names."""
-    whole = isinstance(name, int | np.integer) and not isinstance(name, bool)
-    return str(name) if whole else name
+    is_integer = isinstance(name, int | np.integer) and not isinstance(name, bool)
+    return str(name) if is_integer else name
 
 
 def as_name_list(named) -> list[str]:
@@ -386,13 +399,13 @@ def find_target(table, target, task, positive=None) -> TargetSchema:
 def with_positive(classes, positive, name) -> tuple:
     """Two classes, the positive one second."""
     if len(classes) != 2:
-        found = f"has {len(classes)} classes" if classes else "holds no classes"
-        raise TableError(f"positive is one of two classes, but {name!r} {found}.")
+        problem = f"has {len(classes)} classes" if classes else "holds no classes"
+        raise TableError(f"positive is one of two classes, but {name!r} {problem}.")
     named = [c for c in classes if c == positive or str(c) == str(positive)]
     if not named:
-        no, yes = map(str, classes)
+        negative, yes = map(str, classes)
         raise TableError(
-            f"positive is one of the classes of {name!r}, {no!r} or {yes!r}, got "
+            f"positive is one of the classes of {name!r}, {negative!r} or {yes!r}, got "
             f"{positive!r}."
         )
     return (*(c for c in classes if c != named[0]), named[0])
@@ -406,15 +419,15 @@ def _find_target(table, target, task) -> TargetSchema:
         listed = ", ".join(("auto", *TASKS))
         raise TableError(f"task must be one of {listed}, got {task!r}.")
     if not isinstance(target, str):
-        return multilabel_target(table, tuple(target), task)
+        return _multilabel_target(table, tuple(target), task)
     column = table.column(target)
     if len(column.drop_null()) == 0:
         raise TableError(f"Column {target!r} is empty.")
-    why = "as asked"
+    reason = "as asked"
     if task == "auto":
-        task, why = detect_task(column, target)
+        task, reason = detect_task(column, target)
     if task == "multilabel":
-        return listed_labels(column, target, why)
+        return _listed_labels(column, target, reason)
     if task in ("classification", "ordinal"):
         classes = classes_of(column, target, table.num_rows)
         in_order = task == "ordinal"
@@ -422,11 +435,11 @@ def _find_target(table, target, task) -> TargetSchema:
             raise TableError(
                 f"Column {target!r} has two classes; ordered classes are three or more."
             )
-        return TargetSchema("classification", why, classes, ordered=in_order)
-    return numbers_target(column, target, task, why)
+        return TargetSchema("classification", reason, classes, ordered=in_order)
+    return _numbers_target(column, target, task, reason)
 
 
-def multilabel_target(table, labels, task) -> TargetSchema:
+def _multilabel_target(table, labels, task) -> TargetSchema:
     """Multilabel target of one yes/no column for each label."""
     if task not in ("auto", "multilabel"):
         raise TableError(f"Several targets make a multilabel task, not {task}.")
@@ -443,7 +456,7 @@ def multilabel_target(table, labels, task) -> TargetSchema:
     return TargetSchema("multilabel", "several targets of yes and no", (), labels)
 
 
-def listed_labels(column, name, why="as asked") -> TargetSchema:
+def _listed_labels(column, name, why="as asked") -> TargetSchema:
     """Multilabel target in one column of lists, or of texts with a separator."""
     if is_list(column.type):
         form = "list"
@@ -489,10 +502,10 @@ def classes_of(column, name, n) -> tuple:
     if pa.types.is_dictionary(kind) and kind.ordered:
         by_text = {str(v): v for v in distinct}
         classes = tuple(by_text[v] for v in ordered_levels(column) if v in by_text)
-    elif (in_order := natural_order(column, name)) is not None:
+    elif (in_order := _natural_order(column, name)) is not None:
         classes = tuple(in_order)
     elif len(classes) == 2 and all(isinstance(c, str) for c in classes):
-        classes = rarer_class_last(column, classes)
+        classes = _rarer_class_last(column, classes)
     if len(classes) < 2:
         raise TableError(f"Column {name!r} has one value; there is nothing to learn.")
     if len(classes) > max(FEW, n / 2):
@@ -503,7 +516,7 @@ def classes_of(column, name, n) -> tuple:
     return classes
 
 
-def rarer_class_last(column, classes) -> tuple:
+def _rarer_class_last(column, classes) -> tuple:
     """Two sorted texts, the one in fewer rows last; yes and no, and ties, as sorted."""
     words = {c.strip().lower() for c in classes}
     if words & set(column_values.YES) and words & set(column_values.NO):
@@ -514,7 +527,7 @@ def rarer_class_last(column, classes) -> tuple:
     return classes[::-1] if first < second else classes
 
 
-def numbers_target(column, name, task, why) -> TargetSchema:
+def _numbers_target(column, name, task, why) -> TargetSchema:
     """Target of numbers, which must not be constant."""
     form = ""
     if column_values.is_text(column.type):
@@ -571,8 +584,8 @@ def target_class_codes(column, name, classes) -> np.ndarray:
     result = pc.index_in(column, value_set=kept)
     if result.null_count:
         bad = column.filter(pc.is_null(result))[0].as_py()
-        has = "a missing value" if bad is None else f"the unknown class {bad!r}"
-        raise TableError(f"Column {name!r} has {has}.")
+        content = "a missing value" if bad is None else f"the unknown class {bad!r}"
+        raise TableError(f"Column {name!r} has {content}.")
     return np.asarray(result.to_numpy(), dtype=np.int64)
 
 
@@ -585,10 +598,10 @@ def label_matrix(column, name, labels, form) -> np.ndarray:
     parts = pc.utf8_trim_whitespace(
         column_values.column_as_texts(pc.list_flatten(column), name)
     )
-    where = pc.index_in(parts, value_set=pa.array(list(labels)))
-    known = pc.is_valid(where).to_numpy(zero_copy_only=False)
-    at = np.asarray(pc.fill_null(where, 0).to_numpy())[known]
-    out[np.asarray(rows.to_numpy())[known], at] = 1
+    label_index = pc.index_in(parts, value_set=pa.array(list(labels)))
+    known = pc.is_valid(label_index).to_numpy(zero_copy_only=False)
+    known_labels = np.asarray(pc.fill_null(label_index, 0).to_numpy())[known]
+    out[np.asarray(rows.to_numpy())[known], known_labels] = 1
     return out
 
 

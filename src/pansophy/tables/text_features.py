@@ -77,20 +77,20 @@ def put_words(block, texts, out):
     for text in texts.to_pylist() if isinstance(texts, pa.Array) else texts:
         seen: dict[int, int] = {}
         for word in WORD.findall((text or "").lower()):
-            at = find(word)
-            if at is not None:
-                seen[at] = seen.get(at, 0) + 1
+            word_index = find(word)
+            if word_index is not None:
+                seen[word_index] = seen.get(word_index, 0) + 1
         indices += seen.keys()
         counts += seen.values()
         start.append(len(indices))
-    at = np.asarray(indices, dtype=np.int32)
-    weight = (1.0 + np.log(np.asarray(counts, dtype=float))) * block.idf[at]
+    word_index = np.asarray(indices, dtype=np.int32)
+    weight = (1.0 + np.log(np.asarray(counts, dtype=float))) * block.idf[word_index]
     if len(start) == 2:
         length = np.sqrt(weight @ weight)
-        out[0] = weight @ block.V[at] / length if length > 0 else 0.0
+        out[0] = weight @ block.V[word_index] / length if length > 0 else 0.0
         return
     T = sparse.csr_array(
-        (weight, at, np.asarray(start)), shape=(len(out), len(block.idf))
+        (weight, word_index, np.asarray(start)), shape=(len(out), len(block.idf))
     )
     length = np.sqrt(T.power(2).sum(axis=1))
     out[:] = (T @ block.V) / np.where(length > 0, length, 1.0)[:, None]

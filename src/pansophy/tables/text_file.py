@@ -30,11 +30,11 @@ FIRST = (INT, FLOAT, pa.bool_(), pa.date32(), pa.timestamp("s"), pa.timestamp("u
          pa.time32("s"), TEXT)  # fmt: skip
 
 
-def parse_options(dialect):
+def _parse_options(dialect):
     return csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True)
 
 
-def convert_options(dialect, types, columns=None):
+def _convert_options(dialect, types, columns=None):
     return csv.ConvertOptions(
         null_values=MISSING,
         strings_can_be_null=True,
@@ -44,7 +44,7 @@ def convert_options(dialect, types, columns=None):
     )
 
 
-def read_options(dialect, block):
+def _read_options(dialect, block):
     encoding = "utf8" if dialect.encoding == "utf-8" else dialect.encoding
     return csv.ReadOptions(encoding=encoding, block_size=block, skip_rows=dialect.skip)
 
@@ -53,30 +53,30 @@ def read_text_file(path) -> tuple[pa.Table, tuple[str, ...]]:
     """Reads a text file: the table, and notes about its dialect."""
     dialect = csv_dialect.sniff_dialect(path)
     while True:
-        check_names(dialect.names, path)
+        _check_names(dialect.names, path)
         types = dict.fromkeys(dialect.codes, TEXT)
         try:
             with csv_dialect.open_bytes(path) as stream:
                 table = csv.read_csv(
                     stream,
-                    read_options=read_options(dialect, BLOCK),
-                    parse_options=parse_options(dialect),
-                    convert_options=convert_options(dialect, types),
+                    read_options=_read_options(dialect, BLOCK),
+                    parse_options=_parse_options(dialect),
+                    convert_options=_convert_options(dialect, types),
                 )
         except pa.ArrowInvalid as error:
-            retried = retry_dialect(error, path, dialect)
+            retried = _retry_dialect(error, path, dialect)
             if retried is None:
-                raise ragged_line_message(error, path, dialect) from error
+                raise _ragged_line_message(error, path, dialect) from error
             dialect = retried
             continue
         binary = [t for t in table.schema.types if pa.types.is_binary(t)]
-        retried = western_dialect(path, dialect) if binary else None
+        retried = _western_dialect(path, dialect) if binary else None
         if retried is None:
             return table, dialect.notes
         dialect = retried
 
 
-def western_dialect(path, dialect):
+def _western_dialect(path, dialect):
     """The western dialect of a file that is not UTF-8 after all; None otherwise."""
     if dialect.encoding != "utf-8":
         return None
@@ -89,16 +89,16 @@ def western_dialect(path, dialect):
     return csv_dialect.sniff_dialect(path, result)
 
 
-def retry_dialect(error, path, dialect):
+def _retry_dialect(error, path, dialect):
     if "UTF8" not in str(error).upper().replace("-", ""):
         return None
-    return western_dialect(path, dialect)
+    return _western_dialect(path, dialect)
 
 
-def ragged_line_message(error, path, dialect) -> TableError:
+def _ragged_line_message(error, path, dialect) -> TableError:
     """Error about a line with too few or too many values, or that is too long."""
     if "straddl" in str(error):
-        return too_long_message(path)
+        return _too_long_message(path)
     result = (
         csv_dialect.first_ragged(path, dialect) if "columns" in str(error) else None
     )
@@ -115,7 +115,7 @@ def ragged_line_message(error, path, dialect) -> TableError:
     return TableError(f"{message}, but {first} has {named} (separated by {mark}).")
 
 
-def too_long_message(path) -> TableError:
+def _too_long_message(path) -> TableError:
     """Error about a row that is longer than what is read at a time."""
     line = csv_dialect.first_long_line(path, BLOCK)
     size = f"{BLOCK >> 20} MB"
@@ -127,7 +127,7 @@ def too_long_message(path) -> TableError:
     )
 
 
-def check_names(names, path):
+def _check_names(names, path):
     clean = [n.strip() for n in names]
     twice = [n for n in clean if n and clean.count(n) > 1]
     if twice:
@@ -142,31 +142,31 @@ def text_blocks(path, columns=None):
     If a file turns out not to be UTF-8, the rest is read in a western encoding.
     """
     dialect = csv_dialect.sniff_dialect(path)
-    done = 0
-    check_names(dialect.names, path)
+    rows_done = 0
+    _check_names(dialect.names, path)
     try:
-        for block in plain_blocks(path, dialect, columns):
-            done += block.num_rows
+        for block in _plain_blocks(path, dialect, columns):
+            rows_done += block.num_rows
             yield block, dialect
     except pa.ArrowInvalid as error:
-        retried = retry_dialect(error, path, dialect)
+        retried = _retry_dialect(error, path, dialect)
         if retried is None:
-            raise ragged_line_message(error, path, dialect) from error
-        for block in plain_blocks(path, retried, columns):
-            if done < block.num_rows:
-                yield block.slice(done), retried
-            done = max(0, done - block.num_rows)
+            raise _ragged_line_message(error, path, dialect) from error
+        for block in _plain_blocks(path, retried, columns):
+            if rows_done < block.num_rows:
+                yield block.slice(rows_done), retried
+            rows_done = max(0, rows_done - block.num_rows)
 
 
-def plain_blocks(path, dialect, columns):
+def _plain_blocks(path, dialect, columns):
     types = dict.fromkeys(dialect.names, TEXT)
     kept = None if columns is None else [dialect.names[j] for j in columns]
     with csv_dialect.open_bytes(path) as stream:
         reader = csv.open_csv(
             stream,
-            read_options=read_options(dialect, BLOCK),
-            parse_options=parse_options(dialect),
-            convert_options=convert_options(dialect, types, kept),
+            read_options=_read_options(dialect, BLOCK),
+            parse_options=_parse_options(dialect),
+            convert_options=_convert_options(dialect, types, kept),
         )
         for batch in reader:
             yield pa.Table.from_batches([batch])
@@ -213,8 +213,8 @@ class Types:
 
     def apply(self, table) -> pa.Table:
         """The table with the types found."""
-        made = [
+        columns = [
             pa.nulls(table.num_rows) if k is None else self.convert(c, k)
             for c, k in zip(table.columns, self.found, strict=True)
         ]
-        return pa.table(made, names=table.column_names)
+        return pa.table(columns, names=table.column_names)

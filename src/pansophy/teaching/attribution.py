@@ -37,7 +37,7 @@ class Attribution(NamedTuple):
         return "\n".join(lines)
 
 
-def stages_of(pipeline):
+def _stages_of(pipeline):
     """The stages as [(name, function)], of a fitted Pipeline or of such a list."""
     if not hasattr(pipeline, "steps"):
         return [(str(name), f) for name, f in pipeline]
@@ -73,7 +73,7 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
     value = loss if callable(loss) else LOSSES.get(loss)
     if value is None:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
-    stages = stages_of(pipeline)
+    stages = _stages_of(pipeline)
     unknown = set(truths) - {name for name, _ in stages}
     if unknown:
         raise ValueError(f"truths name no stage: {sorted(unknown)}.")
@@ -84,7 +84,7 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
             output = stage(output)
         return float(np.mean(value(np.asarray(y), np.asarray(output))))
 
-    whole = error(X, stages)
+    total_error = error(X, stages)
     names = []
     left = []
     pending = []
@@ -95,5 +95,5 @@ def attribute_error(pipeline, X, y, truths, *, loss="squared") -> Attribution:
             left.append(error(truths[name], stages[k + 1 :]))
             pending = []
     remaining = np.array(left)
-    added = np.concatenate([[whole], remaining[:-1]]) - remaining
-    return Attribution(whole, tuple(names), added, remaining)
+    added = np.concatenate([[total_error], remaining[:-1]]) - remaining
+    return Attribution(total_error, tuple(names), added, remaining)

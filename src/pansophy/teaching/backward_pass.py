@@ -89,14 +89,14 @@ def backward(
     single = np.ndim(x) < 2
     X = np.atleast_2d(np.asarray(x, float))
     Y = np.asarray(y, float).reshape(len(X), -1)
-    check_shapes(weights, biases, X, Y)
+    _check_shapes(weights, biases, X, Y)
     names = [activation] * (len(weights) - 1) + [output]
     V = [X]
     Z = []
     for W, b, name in zip(weights, biases, names):
         Z.append(V[-1] @ W.T + b)  # (1)
         V.append(apply_activation(name, Z[-1]))
-    value, delta = output_delta(loss, output, V[-1], Y, Z[-1])
+    value, delta = _output_delta(loss, output, V[-1], Y, Z[-1])
     n = len(X)
     deltas = [delta]
     for W, z, name in zip(weights[:0:-1], Z[-2::-1], names[-2::-1]):
@@ -109,7 +109,7 @@ def backward(
     return BackwardPass(Z, V, value, deltas, dW, db)
 
 
-def check_shapes(weights, biases, X, Y) -> None:
+def _check_shapes(weights, biases, X, Y) -> None:
     """Raise if layers do not fit each other, the input or the target."""
     width = X.shape[1]
     for i, (W, b) in enumerate(zip(weights, biases, strict=True), 1):
@@ -135,7 +135,7 @@ def activation_slope(name, Z) -> np.ndarray:
     return UNITS[name].slope(torch.as_tensor(Z)).numpy()
 
 
-def output_delta(loss, output, F, Y, Z):
+def _output_delta(loss, output, F, Y, Z):
     """The mean loss, and delta_L of eq. (2)."""
     if loss == "cross_entropy":
         if output == "softmax":

@@ -68,7 +68,7 @@ def bptt(layer: RNN, X, G, *, state=None, truncate: int | None = None) -> TimeGr
         raise ValueError("bptt takes an RNN of one layer, one direction, full matrix.")
     (first,) = state or layer.init_state(len(X), X.device, X.dtype)
     H, _ = layer(X, state=(first,))
-    before = torch.cat([first, H[:, :-1]], 1)
+    H_before = torch.cat([first, H[:, :-1]], 1)
     W_x, W_h, *biases = layer.layer_weights(0)
     slope = ACTIVATIONS[layer.activation].backward
     T = X.shape[1]
@@ -81,7 +81,7 @@ def bptt(layer: RNN, X, G, *, state=None, truncate: int | None = None) -> TimeGr
             carried = torch.zeros_like(carried)
     grads = {
         "W_x_0": torch.einsum("nth,ntd->hd", A, X),  # (2)
-        "W_h_0": torch.einsum("nth,ntk->hk", A, before),
+        "W_h_0": torch.einsum("nth,ntk->hk", A, H_before),
     }
     if biases:
         grads["b_x_0"] = grads["b_h_0"] = A.sum((0, 1))
@@ -123,10 +123,10 @@ def gradient_by_lag(layer: RecurrentLayer, X, state=None) -> np.ndarray:
         with torch.no_grad():
             flat = advance(flat)
         state = tuple(p.reshape(n, *shape) for p in flat.split(size, 1))
-    return lag_norms(jacobians, n, X)
+    return _lag_norms(jacobians, n, X)
 
 
-def lag_norms(jacobians, n, X) -> np.ndarray:
+def _lag_norms(jacobians, n, X) -> np.ndarray:
     """Mean norms of the running products J_T ... J_T-k+1, from lag 0 on."""
     q = jacobians[0].shape[-1]
     product = torch.eye(q, dtype=X.dtype, device=X.device).expand(n, q, q)

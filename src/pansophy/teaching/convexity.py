@@ -74,7 +74,7 @@ def check_convex(
     'jensen'
     """
     rng = make_rng(random_state)
-    draw = region_sampler(region)
+    draw = _region_sampler(region)
     value = lambda x: float(f(x))
     strict = True
     for i in range(n_probes):
@@ -85,14 +85,14 @@ def check_convex(
             y = x + 10 ** rng.uniform(-3, -1) * (y - x)
         fx = value(x)
         fy = value(y)
-        between = value((1 - t) * x + t * y)
+        value_between = value((1 - t) * x + t * y)
         chord = (1 - t) * fx + t * fy
-        noise = tol * max(abs(fx), abs(fy), abs(between))
-        if between - chord > noise:
-            counterexample = {"x": x, "y": y, "t": t, "gap": between - chord}
+        noise = tol * max(abs(fx), abs(fy), abs(value_between))
+        if value_between - chord > noise:
+            counterexample = {"x": x, "y": y, "t": t, "gap": value_between - chord}
             return Convexity(False, False, "jensen", counterexample)
         if i % 2 == 0 and np.any(x != y):
-            strict = strict and chord - between > noise
+            strict = strict and chord - value_between > noise
         if gradient is not None:
             tangent = fx + float(np.vdot(gradient(x), y - x))
             if tangent - fy > max(noise, tol * abs(tangent)):
@@ -106,7 +106,7 @@ def check_convex(
     return Convexity(True, strict)
 
 
-def region_sampler(region) -> Callable:
+def _region_sampler(region) -> Callable:
     """Function rng -> random point of the region."""
     if callable(region):
         return lambda rng: np.asarray(region(rng), dtype=float)

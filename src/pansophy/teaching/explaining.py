@@ -73,9 +73,11 @@ class ExplainingAway:
         ]
         for state, p in self.given_both.items():
             lines.append(f"P({event} | {effect}, {self.other}={state!r}) = {p:.6f}")
-        before = "independent" if self.independent_before else "connected"
-        after = "connected" if self.connected_after else "independent"
-        lines.append(f"by the graph the causes are {before} before, {after} after")
+        state_before = "independent" if self.independent_before else "connected"
+        state_after = "connected" if self.connected_after else "independent"
+        lines.append(
+            f"by the graph the causes are {state_before} before, {state_after} after"
+        )
         return "\n".join(lines)
 
 

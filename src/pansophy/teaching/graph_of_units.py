@@ -71,17 +71,17 @@ def check_graph(
     for a, b in edges:
         if number[a] not in lists[number[b]]:
             lists[number[b]].append(number[a])
-    parents = [tuple(before) for before in lists]
-    untrainable = untrainable_units(activations)
+    parents = [tuple(parents_of_unit) for parents_of_unit in lists]
+    untrainable = _untrainable_units(activations)
     if training and untrainable:
         raise ValueError(
             f"{activations[untrainable[0]]!r}, the activation of {untrainable[0]!r}, "
             "has no slope, so that gradients cannot train what is before it: take a "
             "smooth one such as 'logistic' or 'tanh'."
         )
-    itself = next((a for a, b in edges if a == b), None)
-    if itself is not None:
-        return GraphReport("recurrent", (), (itself, itself), untrainable)
+    looped = next((a for a, b in edges if a == b), None)
+    if looped is not None:
+        return GraphReport("recurrent", (), (looped, looped), untrainable)
     loop = find_cycle(parents)
     if loop is not None:
         cycle = tuple(units[i] for i in loop)
@@ -92,7 +92,7 @@ def check_graph(
     return GraphReport("feed-forward", order, (), untrainable)
 
 
-def untrainable_units(activations: Mapping) -> tuple:
+def _untrainable_units(activations: Mapping) -> tuple:
     """Units whose activation has no slope."""
     known = {**ACTIVATIONS, **THRESHOLDS}
     for unit, name in activations.items():

@@ -66,14 +66,14 @@ def measurement_risk(
     0.154
     """
     a, b = proxy
-    given = {
+    rates = {
         "prevalence": prevalence,
         "sensitivity": sensitivity,
         "specificity": specificity,
         "proxy": a,
         "proxy of the others": b,
     }
-    for name, value in given.items():
+    for name, value in rates.items():
         if not 0 <= value <= 1:
             raise ValueError(f"{name} must be a number from 0 to 1, got {value}.")
     yes = lambda share: share * sensitivity + (1 - share) * (1 - specificity)

@@ -31,10 +31,12 @@ class MetricReport(NamedTuple):
     @property
     def is_metric(self) -> bool:
         """Whether no counterexample was found."""
-        return all(found is None for found in self)
+        return all(counterexample is None for counterexample in self)
 
     def __str__(self):
-        bad = [f"{name} at rows {at}" for name, at in self._asdict().items() if at]
+        bad = [
+            f"{name} at rows {rows}" for name, rows in self._asdict().items() if rows
+        ]
         return "not a metric: " + "; ".join(bad) if bad else "no axiom is broken"
 
 
@@ -64,32 +66,32 @@ def check_metric(distance, X, *, tol=1e-9) -> MetricReport:
     if D.shape != (len(X), len(X)):
         raise ValueError(f"expected {len(X)} x {len(X)} distances, got {D.shape}.")
     slack = tol * np.abs(D).max(initial=0.0)
-    same = (X.reshape(len(X), 1, -1) == X.reshape(1, len(X), -1)).all(axis=2)
+    is_same_row = (X.reshape(len(X), 1, -1) == X.reshape(1, len(X), -1)).all(axis=2)
     return MetricReport(
-        first_true(-slack > D),
-        first_true(np.diag(np.abs(np.diagonal(D)) > slack)),
-        first_true(np.abs(D - D.T) > slack),
-        first_true((D <= 0) & ~same),
-        broken_triangle(D, slack),
+        _first_true(-slack > D),
+        _first_true(np.diag(np.abs(np.diagonal(D)) > slack)),
+        _first_true(np.abs(D - D.T) > slack),
+        _first_true((D <= 0) & ~is_same_row),
+        _broken_triangle(D, slack),
     )
 
 
-def first_true(where):
+def _first_true(where):
     """The first position that is True, or None."""
-    at = np.argwhere(where)
-    return tuple(int(i) for i in at[0]) if len(at) else None
+    positions = np.argwhere(where)
+    return tuple(int(i) for i in positions[0]) if len(positions) else None
 
 
-def broken_triangle(D, slack):
+def _broken_triangle(D, slack):
     """The worst (i, k, j) with d(i, j) > d(i, k) + d(k, j), or None."""
     worst = slack
     result = None
     for k in range(len(D)):
         gap = D - (D[:, k, None] + D[None, k, :])
-        at = int(np.argmax(gap))
-        if gap.flat[at] > worst:
-            i, j = divmod(at, len(D))
-            worst = gap.flat[at]
+        flat_place = int(np.argmax(gap))
+        if gap.flat[flat_place] > worst:
+            i, j = divmod(flat_place, len(D))
+            worst = gap.flat[flat_place]
             result = (i, k, j)
     return result
 

@@ -74,8 +74,8 @@ class Neuron:
     def __call__(self, X) -> np.ndarray:
         """g(z) of every row."""
         Z = np.asarray(self.scores(X))
-        out = UNITS[self.activation].value(torch.as_tensor(Z).reshape(-1))
-        return out.numpy().reshape(Z.shape)[()]
+        outputs = UNITS[self.activation].value(torch.as_tensor(Z).reshape(-1))
+        return outputs.numpy().reshape(Z.shape)[()]
 
     def with_constant_input(self) -> np.ndarray:
         """(b, w): the weights of (1, x), eq. (2)."""

@@ -72,7 +72,7 @@ class Plate:
 
 def unroll_plates(parts) -> dict[str, Any]:
     """All tables of a list of dicts and plates, by the keys of a `BayesianNetwork`."""
-    tables = flatten_parts(parts)
+    tables = _flatten_parts(parts)
     for key in tables:
         unknown_index = INDEX.search(key)
         if unknown_index:
@@ -82,49 +82,49 @@ def unroll_plates(parts) -> dict[str, Any]:
     return tables
 
 
-def flatten_parts(parts) -> dict[str, Any]:
+def _flatten_parts(parts) -> dict[str, Any]:
     """Tables by key; indices of enclosing plates are still letters."""
     if isinstance(parts, Mapping):
         return dict(parts)
     if isinstance(parts, Plate):
-        inner = flatten_parts(parts.tables)
-        out: dict[str, Any] = {}
+        inner = _flatten_parts(parts.tables)
+        flat_tables: dict[str, Any] = {}
         for k in range(parts.start, parts.start + parts.size):
             for key, table in inner.items():
-                add_table(out, fill_index(key, parts.index, k), table)
-        return out
-    out = {}
+                _add_table(flat_tables, _fill_index(key, parts.index, k), table)
+        return flat_tables
+    flat_tables = {}
     for part in parts:
-        for key, table in flatten_parts(part).items():
-            add_table(out, key, table)
-    return out
+        for key, table in _flatten_parts(part).items():
+            _add_table(flat_tables, key, table)
+    return flat_tables
 
 
-def add_table(out, key, table):
+def _add_table(out, key, table):
     """Add a table; a repeated key raises."""
     if key in out:
         raise ValueError(f"{key!r} is declared twice: does its name lack an index?")
     out[key] = table
 
 
-def fill_index(key: str, index: str, k: int) -> str:
+def _fill_index(key: str, index: str, k: int) -> str:
     """A key with its index replaced by a number, eq. (1) and (2)."""
 
     def number(match):
         letter, sign, step = match.groups()
         if letter != index:
             return match.group(0)
-        at = k + int(f"{sign or '+'}{step or 0}")
-        if at < 0:
+        place = k + int(f"{sign or '+'}{step or 0}")
+        if place < 0:
             raise ValueError(
                 f"{key!r} reaches before the first copy: use start= of its plate."
             )
-        return f"[{at}]"
+        return f"[{place}]"
 
     return INDEX.sub(number, key)
 
 
-def normal_per_state(means, variances):
+def _normal_per_state(means, variances):
     """A node with one Normal for each state of its single, discrete parent."""
     means = np.asarray(means, dtype=float)
     return ConditionalLinearGaussian(
@@ -132,7 +132,7 @@ def normal_per_state(means, variances):
     )
 
 
-def independent_variances(model, means) -> np.ndarray:
+def _independent_variances(model, means) -> np.ndarray:
     """Variances (k, d) of independent columns, from covariances of any shape."""
     k, d = means.shape
     C = np.asarray(model.covariances_, dtype=float)
@@ -149,7 +149,7 @@ def independent_variances(model, means) -> np.ndarray:
     )
 
 
-def hidden_markov_tables(model, n):
+def _hidden_markov_tables(model, n):
     """Tables of eq. (3) for n steps, and the states of its variables."""
     if n is None or n < 1:
         raise ValueError("n, the number of steps, must be at least 1.")
@@ -158,15 +158,15 @@ def hidden_markov_tables(model, n):
         emit = {"x[t] | z[t]": np.asarray(model.emissionprob_)}
     elif hasattr(model, "means_"):
         means = np.asarray(model.means_, dtype=float)
-        S = independent_variances(model, means)
+        S = _independent_variances(model, means)
         d = means.shape[1]
         name = (lambda j: "x[t]") if d == 1 else (lambda j: f"x{j}[t]")
         emit = {
-            f"{name(j)} | z[t]": normal_per_state(means[:, j], S[:, j])
+            f"{name(j)} | z[t]": _normal_per_state(means[:, j], S[:, j])
             for j in range(d)
         }
     else:
-        raise unsupported_model(model)
+        raise _unsupported_model(model)
     return [
         {"z[0]": np.asarray(model.startprob_)},
         Plate("t", n - 1, {"z[t] | z[t-1]": A}, start=1),
@@ -174,18 +174,18 @@ def hidden_markov_tables(model, n):
     ], {}
 
 
-def mixture_tables(model):
+def _mixture_tables(model):
     """Tables of eq. (4), and the states of its variables."""
     means = np.asarray(model.means_, dtype=float)
-    S = independent_variances(model, means)
+    S = _independent_variances(model, means)
     emit = {
-        f"x{j} | z": normal_per_state(means[:, j], S[:, j])
+        f"x{j} | z": _normal_per_state(means[:, j], S[:, j])
         for j in range(means.shape[1])
     }
     return [{"z": np.asarray(model.weights_)}, emit], {}
 
 
-def naive_bayes_tables(model):
+def _naive_bayes_tables(model):
     """Tables of eq. (5), and the states of its variables."""
     labels = tuple(np.asarray(model.classes_).tolist())
     states: dict = {"class": labels}
@@ -193,7 +193,7 @@ def naive_bayes_tables(model):
         prior = np.asarray(model.class_prior_)
         pairs = zip(np.asarray(model.theta_).T, np.asarray(model.var_).T, strict=True)
         emit = {
-            f"x{j} | class": normal_per_state(m, v) for j, (m, v) in enumerate(pairs)
+            f"x{j} | class": _normal_per_state(m, v) for j, (m, v) in enumerate(pairs)
         }
         return [{"class": prior}, emit], states
     prior = np.exp(np.asarray(model.class_log_prior_))
@@ -204,7 +204,7 @@ def naive_bayes_tables(model):
         p = np.exp(np.asarray(logs))
         tables = [np.stack([1 - p[:, j], p[:, j]], axis=1) for j in range(p.shape[1])]
     else:
-        raise unsupported_model(model)
+        raise _unsupported_model(model)
     return [
         {"class": prior / prior.sum()},
         {
@@ -214,7 +214,7 @@ def naive_bayes_tables(model):
     ], states
 
 
-def unsupported_model(model):
+def _unsupported_model(model):
     """The error about a model without a network."""
     return TypeError(
         f"no network is known for a {type(model).__name__}: give tables and plates, or "
@@ -247,14 +247,14 @@ def to_bayesian_network(model, n: int | None = None, *, states=None) -> Bayesian
     if isinstance(model, (Plate, Mapping, list, tuple)):
         parts = model
     elif hasattr(model, "transmat_"):
-        parts, model_states = hidden_markov_tables(model, n)
+        parts, model_states = _hidden_markov_tables(model, n)
     elif hasattr(model, "weights_") and hasattr(model, "covariances_"):
-        parts, model_states = mixture_tables(model)
+        parts, model_states = _mixture_tables(model)
     elif hasattr(model, "classes_") and (
         hasattr(model, "theta_") or hasattr(model, "feature_log_prob_")
     ):
-        parts, model_states = naive_bayes_tables(model)
+        parts, model_states = _naive_bayes_tables(model)
     else:
-        raise unsupported_model(model)
+        raise _unsupported_model(model)
     all_states = {**model_states, **(states or {})}
     return BayesianNetwork.from_tables(unroll_plates(parts), states=all_states or None)

@@ -72,7 +72,7 @@ class Optimism(NamedTuple):
         )
 
 
-def row_loss(loss, model):
+def _row_loss(loss, model):
     """The loss as a function of (y, prediction); None follows the kind of model."""
     if loss is None:
         loss = "zero_one" if is_classifier(model) else "squared"
@@ -111,7 +111,7 @@ def true_risk(
     1.00
     """
     X, y = simulate(n, make_rng(random_state))
-    values = row_loss(loss, model)(np.asarray(y), model.predict(X))
+    values = _row_loss(loss, model)(np.asarray(y), model.predict(X))
     return SimulatedRisk(
         float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), int(n)
     )
@@ -125,7 +125,7 @@ def sample_error(
     For losses other than 0 and 1 the expected variance is that of a row over n.
     """
     rng = make_rng(random_state)
-    value = row_loss(loss, model)
+    value = _row_loss(loss, model)
     results = []
     for _ in range(repeats):
         X, y = simulate(n, rng)
@@ -168,7 +168,7 @@ def optimism(
     (True, True, True)
     """
     rng = make_rng(random_state)
-    value = row_loss(loss, model)
+    value = _row_loss(loss, model)
     rows = np.empty((repeats, 3))
     for r in range(repeats):
         X, y = simulate(n, rng)

@@ -68,7 +68,7 @@ def from_rules(
     if combine not in ("specific", "noisy_or"):
         raise ValueError(f"combine must be 'specific' or 'noisy_or', got {combine!r}.")
     known = {name: tuple(s) for name, s in (states or {}).items()}
-    parsed = [parse_rule(text, prob, known) for text, prob in rules.items()]
+    parsed = [_parse_rule(text, prob, known) for text, prob in rules.items()]
     heads: dict[str, list[ProbabilityRule]] = {}
     for rule in parsed:
         heads.setdefault(rule.head, []).append(rule)
@@ -82,7 +82,7 @@ def from_rules(
     tables = {}
     for head, head_rules in heads.items():
         parents = list(dict.fromkeys(name for r in head_rules for name in r.conditions))
-        make_table = most_specific_table if combine == "specific" else noisy_or_table
+        make_table = _most_specific_table if combine == "specific" else _noisy_or_table
         key = f"{head} | {', '.join(parents)}" if parents else head
         tables[key] = make_table(head, head_rules, parents, states_of)
     return BayesianNetwork.from_tables(
@@ -90,12 +90,12 @@ def from_rules(
     )
 
 
-def parse_rule(text, prob, known) -> ProbabilityRule:
+def _parse_rule(text, prob, known) -> ProbabilityRule:
     """Parse and check one rule."""
     left, _, right = str(text).partition("|")
-    head, state = parse_term(left, known, text)
+    head, state = _parse_term(left, known, text)
     pieces = [p for p in re.split(r",|\band\b", right) if p.strip()]
-    terms = [parse_term(p, known, text) for p in pieces]
+    terms = [_parse_term(p, known, text) for p in pieces]
     conditions = dict(terms)
     if any(conditions[name] != state for name, state in terms):
         raise ValueError(f"rule {text!r} asks for two states of one variable.")
@@ -106,7 +106,7 @@ def parse_rule(text, prob, known) -> ProbabilityRule:
     return ProbabilityRule(head, state, conditions, float(prob), str(text))
 
 
-def parse_term(text, known, rule):
+def _parse_term(text, known, rule):
     """Parse "a", "not a" or "a=state" into a name and a state."""
     name, _, label = text.partition("=")
     name = name.strip()
@@ -127,22 +127,27 @@ def parse_term(text, known, rule):
     return name, by_text[label.strip()]
 
 
-def parent_configurations(parents, states_of):
+def _parent_configurations(parents, states_of):
     """Index and states of every configuration of the parents."""
     sizes = [len(states_of(name)) for name in parents]
     for flat in range(math.prod(sizes)):
-        at = tuple(int(k) for k in np.unravel_index(flat, sizes)) if sizes else ()
-        yield at, {n: states_of(n)[k] for n, k in zip(parents, at, strict=True)}
+        configuration = (
+            tuple(int(k) for k in np.unravel_index(flat, sizes)) if sizes else ()
+        )
+        yield (
+            configuration,
+            {n: states_of(n)[k] for n, k in zip(parents, configuration, strict=True)},
+        )
 
 
-def most_specific_table(head, rules, parents, states_of):
+def _most_specific_table(head, rules, parents, states_of):
     """The table of a head by the rule with most conditions for each configuration."""
     labels = states_of(head)
     table = np.full([*(len(states_of(n)) for n in parents), len(labels)], np.nan)
-    for at, u in parent_configurations(parents, states_of):
+    for flat_index, u in _parent_configurations(parents, states_of):
         configuration = ", ".join(f"{n}={s!r}" for n, s in u.items()) or "no conditions"
         for k, state in enumerate(labels):
-            matching = [r for r in rules if r.state == state and rule_holds(r, u)]
+            matching = [r for r in rules if r.state == state and _rule_holds(r, u)]
             if not matching:
                 continue
             n_conditions = max(len(r.conditions) for r in matching)
@@ -151,8 +156,8 @@ def most_specific_table(head, rules, parents, states_of):
                 raise ValueError(
                     f"rules about {head!r} disagree where {configuration}."
                 )
-            table[(*at, k)] = probs.pop()
-        row = table[at]
+            table[(*flat_index, k)] = probs.pop()
+        row = table[flat_index]
         unknown = np.isnan(row)
         if unknown.all() or unknown.sum() > 1:
             raise ValueError(f"no rule says what {head!r} is where {configuration}.")
@@ -160,17 +165,17 @@ def most_specific_table(head, rules, parents, states_of):
     return table
 
 
-def noisy_or_table(head, rules, parents, states_of):
+def _noisy_or_table(head, rules, parents, states_of):
     """The table of a head by noisy-or, eq. (1)."""
     if states_of(head) != TRUTH_VALUES or any(r.state is not True for r in rules):
         raise ValueError(f"noisy_or needs rules that make {head!r} true.")
     table = np.empty([*(len(states_of(n)) for n in parents), 2])
-    for at, u in parent_configurations(parents, states_of):
-        fails = math.prod(1 - r.prob for r in rules if rule_holds(r, u))
-        table[at] = fails, 1 - fails
+    for configuration, u in _parent_configurations(parents, states_of):
+        fails = math.prod(1 - r.prob for r in rules if _rule_holds(r, u))
+        table[configuration] = fails, 1 - fails
     return table
 
 
-def rule_holds(rule, u) -> bool:
+def _rule_holds(rule, u) -> bool:
     """Whether the conditions of a rule hold in a configuration u."""
     return all(u[name] == state for name, state in rule.conditions.items())

@@ -91,25 +91,27 @@ def critical_points(
         raise ValueError(
             "bounds must be pairs (low, high) of finite numbers, low first."
         )
-    both, value = value_and_gradient(f, box.mean(axis=1), gradient)
-    g = lambda x: np.asarray(both(x)[1], dtype=float).reshape(len(box))
+    value_and_slope, value = value_and_gradient(f, box.mean(axis=1), gradient)
+    g = lambda x: np.asarray(value_and_slope(x)[1], dtype=float).reshape(len(box))
     if len(box) == 1:
-        result = roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
+        result = _roots_on_grid(lambda t: float(g(np.array([t]))[0]), *box[0])
     else:
         starts = 50 * len(box) if n_starts is None else n_starts
         points = latin_hypercube(
             [tuple(pair) for pair in box], starts, random_state=make_rng(random_state)
         )
-        result = roots_from_starts(g, points, box)
+        result = _roots_from_starts(g, points, box)
     H = hessian or (lambda x: numeric_jacobian(g, x))
-    out = []
-    for x in distinct_points(result, box):
-        kind = kind_of_point(np.atleast_2d(H(x)))
-        out.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
-    return sorted(out, key=lambda point: (round(point.objective, 12), *point.position))
+    critical = []
+    for x in _distinct_points(result, box):
+        kind = _kind_of_point(np.atleast_2d(H(x)))
+        critical.append(CriticalPoint(x, float(value(x)), kind, size_of(g(x))))
+    return sorted(
+        critical, key=lambda point: (round(point.objective, 12), *point.position)
+    )
 
 
-def roots_on_grid(g, low, high):
+def _roots_on_grid(g, low, high):
     """Zeros of g between low and high: changes of sign, and touching minima of |g|."""
     from scipy.optimize import brentq, minimize_scalar
 
@@ -123,20 +125,20 @@ def roots_on_grid(g, low, high):
             results.append(root)
     size = np.abs(values)
     low_points = (size[1:-1] < size[:-2]) & (size[1:-1] <= size[2:])
-    same = (values[:-2] * values[1:-1] > 0) & (values[1:-1] * values[2:] > 0)
-    for i in np.flatnonzero(low_points & same) + 1:
-        at = minimize_scalar(
+    same_sign = (values[:-2] * values[1:-1] > 0) & (values[1:-1] * values[2:] > 0)
+    for i in np.flatnonzero(low_points & same_sign) + 1:
+        touching = minimize_scalar(
             lambda u: abs(g(u)),
             bounds=(t[i - 1], t[i + 1]),
             method="bounded",
             options={"xatol": 1e-12},
         )
-        if at.fun <= 1e-9 * scale:
-            results.append(at.x)
+        if touching.fun <= 1e-9 * scale:
+            results.append(touching.x)
     return [np.array([u]) for u in results]
 
 
-def roots_from_starts(g, starts, box):
+def _roots_from_starts(g, starts, box):
     """Zeros of g that Powell's hybrid method reaches from the starts, in the box."""
     from scipy.optimize import root
 
@@ -152,17 +154,19 @@ def roots_from_starts(g, starts, box):
     return results
 
 
-def distinct_points(points, box):
+def _distinct_points(points, box):
     """One of each group of points that are the same up to `SAME`."""
     kept: list[Any] = []
     size = box[:, 1] - box[:, 0]
     for x in points:
-        if not any(np.all(np.abs(x - other) <= 100 * SAME * size) for other in kept):
+        if not any(
+            np.all(np.abs(x - kept_point) <= 100 * SAME * size) for kept_point in kept
+        ):
             kept.append(np.asarray(x))
     return kept
 
 
-def kind_of_point(H) -> str:
+def _kind_of_point(H) -> str:
     """Whether a minimum, a maximum, a saddle or degenerate, from the Hessian."""
     w = np.linalg.eigvalsh((H + H.T) / 2)
     if np.any(np.abs(w) <= FLAT * max(1.0, float(np.abs(w).max()))):
@@ -235,9 +239,9 @@ def solve_convex(
             f"solver must be 'auto', 'closed' or 'iterative', got {solver!r}."
         )
     x = np.array(x, dtype=float)
-    both, value = value_and_gradient(f, x, gradient)
-    g = lambda u: np.asarray(both(u)[1], dtype=float)
-    H = None if solver == "iterative" else quadratic_hessian(g, x, hessian)
+    value_and_slope, value = value_and_gradient(f, x, gradient)
+    g = lambda u: np.asarray(value_and_slope(u)[1], dtype=float)
+    H = None if solver == "iterative" else _quadratic_hessian(g, x, hessian)
     if H is None:
         if solver == "closed":
             raise ValueError(
@@ -247,23 +251,23 @@ def solve_convex(
         run = minimize(
             f, x, gradient=gradient, hessian=hessian, max_iter=max_iter, tol=tol
         )
-        at = run.state.position
-        state = ConvexState(at, run.objective, g(at), "iterative")
+        solution = run.state.position
+        state = ConvexState(solution, run.objective, g(solution), "iterative")
         return run._replace(state=state)
     start = np.zeros_like(x)
-    at = start - np.linalg.lstsq(H, g(start), rcond=None)[0]
-    at = at - np.linalg.lstsq(H, g(at), rcond=None)[0]  # refined
+    solution = start - np.linalg.lstsq(H, g(start), rcond=None)[0]
+    solution = solution - np.linalg.lstsq(H, g(solution), rcond=None)[0]  # refined
     lowest = np.linalg.eigvalsh(H)[0]
-    if lowest < -LINEAR * np.abs(H).max() or size_of(g(at)) > np.sqrt(LINEAR) * max(
-        1.0, size_of(g(start))
-    ):
+    if lowest < -LINEAR * np.abs(H).max() or size_of(g(solution)) > np.sqrt(
+        LINEAR
+    ) * max(1.0, size_of(g(start))):
         raise ValueError("f is quadratic but has no minimum: it is not bounded below.")
-    state = ConvexState(at, float(value(at)), g(at), "closed")
+    state = ConvexState(solution, float(value(solution)), g(solution), "closed")
     history = {"objective": np.array([state.objective])}
     return Result(state, 1, "tolerance", history)
 
 
-def quadratic_hessian(g, x, hessian):
+def _quadratic_hessian(g, x, hessian):
     """H if g is linear, g(x) = H x - c; else None."""
     rng = make_rng(0)
     zero = np.zeros_like(x)

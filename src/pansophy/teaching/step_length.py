@@ -82,14 +82,16 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
         positions = history.get("position")
     layers = positions if isinstance(positions, dict) else {"x": positions}
     layers = {k: np.asarray(v, float) for k, v in layers.items() if v is not None}
-    sizes = {name: last_update_lengths(part, window) for name, part in layers.items()}
-    ratios = {name: median_ratio(part, window) for name, part in layers.items()}
+    sizes = {name: _last_update_lengths(part, window) for name, part in layers.items()}
+    ratios = {name: _median_ratio(part, window) for name, part in layers.items()}
     finite = bool(np.all(np.isfinite(J)))
     J = J[-window - 1 :]
-    rate = falls = mean_growth_factor(np.abs(np.diff(J)))
+    rate = falls = _mean_growth_factor(np.abs(np.diff(J)))
     if sizes:
-        rate = mean_growth_factor(np.sqrt(np.sum(np.square([*sizes.values()]), axis=0)))
-    cosine = mean_update_cosine(layers, window)
+        rate = _mean_growth_factor(
+            np.sqrt(np.sum(np.square([*sizes.values()]), axis=0))
+        )
+    cosine = _mean_update_cosine(layers, window)
     top = max(abs(J[0]), np.finfo(float).tiny) if len(J) else 1.0
     fall = float((J[0] - J[-1]) / top) if len(J) > 1 and finite else 0.0
     if reason == "diverged" or not finite or (fall < -1e-14 and rate >= 1):
@@ -102,26 +104,28 @@ def step_report(run, positions=None, *, window: int = 20, tol: float = 1e-8):
         verdict = "falling"
     digits = math.sqrt(falls)  # J is quadratic in the distance to its optimum
     slow = verdict == "falling" and digits > SLOW
-    advice = slow_advice(digits, cosine) if slow else step_advice(verdict, ratios)
+    advice = _slow_advice(digits, cosine) if slow else _step_advice(verdict, ratios)
     return StepReport(verdict, rate, fall, ratios, advice, cosine, slow)
 
 
-def last_update_lengths(x, window):
+def _last_update_lengths(x, window):
     """Norms of the last updates."""
     step = np.diff(x[-window - 1 :], axis=0).reshape(-1, max(x[0].size, 1))
     return np.linalg.norm(step, axis=1)
 
 
-def median_ratio(x, window) -> float:
+def _median_ratio(x, window) -> float:
     """Median ratio of update to weight norms over the window, eq. (3)."""
-    before = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
-    size = np.linalg.norm(before, axis=1)
-    moved = last_update_lengths(x, window)
-    some = size > 0
-    return float(np.median(moved[some] / size[some])) if some.any() else np.inf
+    old_weights = x[-window - 1 : -1].reshape(-1, max(x[0].size, 1))
+    size = np.linalg.norm(old_weights, axis=1)
+    moved = _last_update_lengths(x, window)
+    has_size = size > 0
+    return (
+        float(np.median(moved[has_size] / size[has_size])) if has_size.any() else np.inf
+    )
 
 
-def mean_update_cosine(layers, window) -> float:
+def _mean_update_cosine(layers, window) -> float:
     """Mean cosine of the angle between successive updates; nan without positions."""
     if not layers:
         return math.nan
@@ -133,12 +137,16 @@ def mean_update_cosine(layers, window) -> float:
     if len(step) < 2 or not np.all(np.isfinite(length)):
         return math.nan
     product = length[1:] * length[:-1]
-    some = product > 0
+    is_moving = product > 0
     dots = np.sum(step[1:] * step[:-1], axis=1)
-    return float(np.mean(dots[some] / product[some])) if some.any() else math.nan
+    return (
+        float(np.mean(dots[is_moving] / product[is_moving]))
+        if is_moving.any()
+        else math.nan
+    )
 
 
-def mean_growth_factor(sizes) -> float:
+def _mean_growth_factor(sizes) -> float:
     """Geometric mean of the growth factors of successive sizes."""
     sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
     if len(sizes) < 2:
@@ -146,7 +154,7 @@ def mean_growth_factor(sizes) -> float:
     return float((sizes[-1] / sizes[0]) ** (1 / (len(sizes) - 1)))
 
 
-def step_advice(verdict, ratios) -> str:
+def _step_advice(verdict, ratios) -> str:
     """Advice in one phrase."""
     if verdict == "diverging":
         return "the step is too long: make it smaller, or search along the line"
@@ -163,7 +171,7 @@ def step_advice(verdict, ratios) -> str:
     return "the step looks right"
 
 
-def slow_advice(rate, cosine) -> str:
+def _slow_advice(rate, cosine) -> str:
     """Advice for a run of eq. (4) whose error shrinks by `rate` a step."""
     steps = f"{math.log(10) / -math.log(rate):,.0f}" if rate < 1 else "ever more"
     text = f"slow, {steps} steps for each digit: "

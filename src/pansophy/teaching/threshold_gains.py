@@ -90,24 +90,24 @@ def split_curve(
     >>> split_curve([1, 2, 3, 4], [1.0, 1.0, 5.0, 9.0], "absolute_error")[1]
     array([1., 2., 2.])
     """
-    x, Y, w = sorted_rows(x, y, sample_weight)
-    cut, thresholds = candidate_splits(x, w, max_bins)
+    x, Y, w = _sorted_rows(x, y, sample_weight)
+    cut, thresholds = _candidate_splits(x, w, max_bins)
     if criterion in get_args(ClassCriterion):
-        sides = class_side_impurities(criterion, Y, w, cut)
+        sides = _class_side_impurities(criterion, Y, w, cut)
     elif criterion in get_args(NumberCriterion):
-        sides = number_side_impurities(criterion, Y, w, cut, quantile)
+        sides = _number_side_impurities(criterion, Y, w, cut, quantile)
     else:
         names = ", ".join((*get_args(ClassCriterion), *get_args(NumberCriterion)))
         raise ValueError(f"criterion must be one of {names}; got {criterion!r}.")
-    whole, left, right = sides
+    node_impurity, left, right = sides
     share = np.cumsum(w)[cut] / w.sum()
-    gains = whole - share * left - (1.0 - share) * right
+    gains = node_impurity - share * left - (1.0 - share) * right
     if criterion == "gain_ratio":
         gains = gains / entropy(np.stack([share, 1.0 - share], axis=1))
     return thresholds, gains
 
 
-def sorted_rows(x, y, sample_weight):
+def _sorted_rows(x, y, sample_weight):
     """x, targets (n, m) and weights above 0, checked, by ascending x."""
     x = np.asarray(x, float)
     Y = np.asarray(y)
@@ -126,7 +126,7 @@ def sorted_rows(x, y, sample_weight):
     return x[order], Y[order], w[order]
 
 
-def candidate_splits(x, w, max_bins):
+def _candidate_splits(x, w, max_bins):
     """The last row on the left of every split of sorted x, and the thresholds."""
     if max_bins is None:
         cut = np.flatnonzero(np.diff(x))
@@ -141,7 +141,7 @@ def candidate_splits(x, w, max_bins):
     return cut, high / 2 + low / 2
 
 
-def class_side_impurities(criterion, Y, w, cut):
+def _class_side_impurities(criterion, Y, w, cut):
     """Impurity of all rows, and of both sides of every split: mean over outputs."""
     if criterion in ("zero_one", "gain_ratio") and Y.shape[1] > 1:
         raise ValueError(f"criterion={criterion!r} is for one column of classes.")
@@ -154,7 +154,7 @@ def class_side_impurities(criterion, Y, w, cut):
     return [np.mean(part, axis=0) for part in zip(*parts)]
 
 
-def number_side_impurities(criterion, Y, w, cut, quantile):
+def _number_side_impurities(criterion, Y, w, cut, quantile):
     """Impurities of both sides of each cut, for numbers."""
     try:
         Y = Y.astype(float)
@@ -163,7 +163,7 @@ def number_side_impurities(criterion, Y, w, cut, quantile):
     if not np.all(np.isfinite(Y)):
         raise ValueError(f"criterion={criterion!r} needs y to hold finite numbers.")
     if criterion in ("absolute_error", "quantile"):
-        return quantile_side_impurities(criterion, Y, w, cut, quantile)
+        return _quantile_side_impurities(criterion, Y, w, cut, quantile)
     if criterion == "poisson" and (np.any(Y < 0) or np.any(w @ Y <= 0)):
         raise ValueError(
             "criterion='poisson' needs y without negative values and with a positive "
@@ -181,7 +181,7 @@ def number_side_impurities(criterion, Y, w, cut, quantile):
         columns = np.concatenate([Z[:, :, None], Z[:, :, None] * Z[:, None, :]], axis=2)
     sums = np.cumsum(w[:, None, None] * columns, axis=0)
     weight = np.cumsum(w)
-    impurity = lambda s, W: impurity_of_means(criterion, s / W[:, None, None])
+    impurity = lambda s, W: _impurity_of_means(criterion, s / W[:, None, None])
     return (
         impurity(sums[-1:], weight[-1:]),
         impurity(sums[cut], weight[cut]),
@@ -189,7 +189,7 @@ def number_side_impurities(criterion, Y, w, cut, quantile):
     )
 
 
-def impurity_of_means(criterion, means):
+def _impurity_of_means(criterion, means):
     """Impurities (k,) from means (k, m, columns) of the columns of a criterion."""
     if criterion == "direction":
         return 1.0 - np.hypot(means[:, :, 0], means[:, :, 1]).mean(axis=1)
@@ -201,11 +201,11 @@ def impurity_of_means(criterion, means):
     if criterion == "gaussian":
         return 0.5 * np.log(np.maximum(variance / FLOOR, 1.0)).sum(axis=1)
     if criterion == "gaussian_joint":
-        return 0.5 * log_pivots(covariance / FLOOR).sum(axis=1)
+        return 0.5 * _log_pivots(covariance / FLOOR).sum(axis=1)
     return np.maximum(variance, 0.0).mean(axis=1)
 
 
-def log_pivots(S):
+def _log_pivots(S):
     """(k, m) logarithms of the pivots of S (k, m, m), each of at least 1."""
     S = S.copy()
     out = np.empty(S.shape[:2])
@@ -217,32 +217,32 @@ def log_pivots(S):
     return out
 
 
-def quantile_side_impurities(criterion, Y, w, cut, quantile):
+def _quantile_side_impurities(criterion, Y, w, cut, quantile):
     """Mean errors about the quantile, of all rows and of both sides of every split."""
     median = criterion == "absolute_error"
     level = 0.5 if median else float(quantile)
     if not 0 < level < 1:
         raise ValueError(f"quantile must lie between 0 and 1, got {quantile!r}.")
     factor = 2.0 if median else 1.0  # |e| is twice the quantile loss at 1/2
-    forward = np.mean([running_quantile_errors(y, w, level) for y in Y.T], axis=0)
-    behind = np.mean(
-        [running_quantile_errors(y[::-1], w[::-1], level) for y in Y.T], axis=0
+    forward = np.mean([_running_quantile_errors(y, w, level) for y in Y.T], axis=0)
+    suffix_errors = np.mean(
+        [_running_quantile_errors(y[::-1], w[::-1], level) for y in Y.T], axis=0
     )
     weight = np.cumsum(w)
     left = forward[cut] / weight[cut]
-    right = behind[len(w) - 2 - cut] / (weight[-1] - weight[cut])
+    right = suffix_errors[len(w) - 2 - cut] / (weight[-1] - weight[cut])
     return factor * forward[-1:] / weight[-1], factor * left, factor * right
 
 
-def running_quantile_errors(y, w, level):
+def _running_quantile_errors(y, w, level):
     """Least quantile loss of the first 1, 2, ... n values.
 
-    `below` holds, largest first, the values up to the quantile: those whose weight
-    reaches the level; `above` the others, smallest first.
+    `low_heap` holds, largest first, the values up to the quantile: those whose weight
+    reaches the level; `high_heap` the others, smallest first.
     """
-    below: list = []
-    above: list = []
-    weight = [0.0, 0.0]  # of `below` and `above`
+    low_heap: list = []
+    high_heap: list = []
+    weight = [0.0, 0.0]  # of `low_heap` and `high_heap`
     moment = [0.0, 0.0]
     out = np.empty(len(y))
 
@@ -250,22 +250,22 @@ def running_quantile_errors(y, w, level):
         value, v = heapq.heappop(source)
         heapq.heappush(target, (-value, v))
         real = -value if side == 0 else value
-        for at, sign in ((side, -1.0), (1 - side, 1.0)):
-            weight[at] += sign * v
-            moment[at] += sign * v * real
+        for changed_side, sign in ((side, -1.0), (1 - side, 1.0)):
+            weight[changed_side] += sign * v
+            moment[changed_side] += sign * v * real
 
     for j, (value, v) in enumerate(zip(y.tolist(), w.tolist())):
-        heapq.heappush(below, (-value, v))
+        heapq.heappush(low_heap, (-value, v))
         weight[0] += v
         moment[0] += v * value
-        move(below, above, 0)
+        move(low_heap, high_heap, 0)
         total = weight[0] + weight[1]
         goal = level * total - tie_tolerance(total, j + 1)
-        while above and weight[0] < goal:
-            move(above, below, 1)
-        while below and weight[0] - below[0][1] >= goal:
-            move(below, above, 0)
-        m = -below[0][0]
+        while high_heap and weight[0] < goal:
+            move(high_heap, low_heap, 1)
+        while low_heap and weight[0] - low_heap[0][1] >= goal:
+            move(low_heap, high_heap, 0)
+        m = -low_heap[0][0]
         out[j] = level * (moment[1] - m * weight[1])
         out[j] += (1.0 - level) * (m * weight[0] - moment[0])
     return np.maximum(out, 0.0)

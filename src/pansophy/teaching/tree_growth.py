@@ -82,18 +82,18 @@ def growth_curve(model, X, y, X_val, y_val, *, sample_weight=None) -> GrowthCurv
         full.set_params(max_leaf_nodes=None)
     full.fit(X, y, sample_weight=sample_weight)
     tree = held_out_cost.single_path_tree(full)
-    order, fewer = best_first_order(tree)
+    order, fewer = _best_first_order(tree)
     leaves = 1 + np.cumsum(
         np.concatenate(([0], fewer)) - (np.arange(len(order) + 1) > 0)
     )
     nodes = 1 + np.concatenate(([0], np.cumsum(fewer)))
-    train = scores_by_size(full, order, X, y, sample_weight)
-    validation = scores_by_size(full, order, X_val, y_val, None)
+    train = _scores_by_size(full, order, X, y, sample_weight)
+    validation = _scores_by_size(full, order, X_val, y_val, None)
     name = "accuracy" if hasattr(full, "classes_") else "R2"
     return GrowthCurve(leaves, nodes, train, validation, order, name)
 
 
-def children_function(tree):
+def _children_function(tree):
     """Function from a node to its children."""
     if isinstance(tree, MultiwayTree):
         return lambda v: tree.children(v).tolist()
@@ -101,13 +101,18 @@ def children_function(tree):
     return lambda v: [left[v], right[v]]
 
 
-def best_first_order(tree):
+def _best_first_order(tree):
     """Inner nodes in the order of best-first growth, and how many children each has."""
     parent, _ = held_out_cost.node_parents(tree)
     total = tree.weighted_n_node_samples * tree.impurity
-    below = np.bincount(parent[1:], total[1:], len(total)) if len(total) > 1 else total
-    gain, leaf = (total - below).tolist(), held_out_cost.leaf_mask(tree).tolist()
-    children = children_function(tree)
+    children_total = (
+        np.bincount(parent[1:], total[1:], len(total)) if len(total) > 1 else total
+    )
+    gain, leaf = (
+        (total - children_total).tolist(),
+        held_out_cost.leaf_mask(tree).tolist(),
+    )
+    children = _children_function(tree)
     order = []
     fewer = []
     heap = [] if leaf[0] else [(-gain[0], 0)]
@@ -122,12 +127,14 @@ def best_first_order(tree):
     return np.array(order, int), np.array(fewer, int)
 
 
-def scores_by_size(model, order, X, y, sample_weight):
+def _scores_by_size(model, order, X, y, sample_weight):
     """Score after each opening, by eq. (1)."""
-    alone, here, total = held_out_cost.held_out_costs(model, X, y, sample_weight)
+    node_costs, split_costs, total = held_out_cost.held_out_costs(
+        model, X, y, sample_weight
+    )
     tree = model.tree_
     parent, _ = held_out_cost.node_parents(tree)
-    change = np.where(held_out_cost.leaf_mask(tree), 0.0, here) - alone
-    np.add.at(change, parent[1:], alone[1:])
-    cost = alone[0] + np.concatenate(([0.0], np.cumsum(change[order])))
+    change = np.where(held_out_cost.leaf_mask(tree), 0.0, split_costs) - node_costs
+    np.add.at(change, parent[1:], node_costs[1:])
+    cost = node_costs[0] + np.concatenate(([0.0], np.cumsum(change[order])))
     return 1.0 - np.maximum(cost, 0.0) / total

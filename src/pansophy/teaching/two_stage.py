@@ -91,7 +91,7 @@ class TwoStage:
         """P(z | x): (n, number of labels of z)."""
         if not hasattr(self, "first_"):
             raise NotFittedError("this TwoStage has no first stage yet: call fit.")
-        return class_probabilities(self.first_, X_first, self.intermediates_)
+        return _class_probabilities(self.first_, X_first, self.intermediates_)
 
     def predict_proba(self, X_first, X_second, z=None) -> np.ndarray:
         """P(y | x, x'), eq. (1), or P(y | x', z) in rows that show z.
@@ -100,7 +100,7 @@ class TwoStage:
         """
         if not is_classifier(self._second()):
             raise AttributeError("the second stage predicts numbers: use predict.")
-        predict = lambda X: class_probabilities(self.second_, X, self.classes_)
+        predict = lambda X: _class_probabilities(self.second_, X, self.classes_)
         return self._average_over_z(predict, X_first, X_second, z)
 
     def predict(self, X_first, X_second, z=None) -> np.ndarray:
@@ -169,7 +169,7 @@ class TwoStage:
         )
 
 
-def class_probabilities(stage, X, labels) -> np.ndarray:
+def _class_probabilities(stage, X, labels) -> np.ndarray:
     """predict_proba, or 1 for the prediction of a stage without probabilities."""
     if hasattr(stage, "predict_proba"):
         return np.asarray(stage.predict_proba(X))

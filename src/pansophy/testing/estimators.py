@@ -61,7 +61,7 @@ SPARSE_WEIGHTS = "check_sample_weight_equivalence_on_sparse_data"
 NOT_REPETITIONS = "with `sample_weight` is not equivalent to fitting"
 
 
-def unlike_repetitions(reason, *checks):
+def _unlike_repetitions(reason, *checks):
     """Checks that fail since a weight of k is not exactly k repetitions."""
     failure = ExpectedFailure(reason, AssertionError, NOT_REPETITIONS)
     return dict.fromkeys(checks or (DENSE_WEIGHTS, SPARSE_WEIGHTS), failure)
@@ -78,16 +78,16 @@ SINGULAR = ExpectedFailure(
     LinAlgError,
     "is not full rank",
 )
-ROW_BY_ROW = unlike_repetitions(
+ROW_BY_ROW = _unlike_repetitions(
     "rows are drawn or visited one at a time, so a weight of k is k repetitions in "
     "expectation only"
 )
-DRAWN = unlike_repetitions(
+DRAWN = _unlike_repetitions(
     "members are fitted to rows drawn by weight, so a weight of k is k repetitions in "
     "distribution only"
 )
 DRAWN_DENSE = {DENSE_WEIGHTS: DRAWN[DENSE_WEIGHTS]}
-NOISE_BY_ROW = unlike_repetitions(
+NOISE_BY_ROW = _unlike_repetitions(
     "a code is drawn for each row, so a weight of k is k repetitions in expectation "
     "only",
     DENSE_WEIGHTS,
@@ -153,8 +153,8 @@ MEASURES_TWO = ExpectedFailure(
 
 def unlabelled(error, message):
     """The check has classes -1 and 1, of which -1 is no class here."""
-    why = "-1 in y means a row without a label"
-    return {"check_classifiers_classes": ExpectedFailure(why, error, message)}
+    reason = "-1 in y means a row without a label"
+    return {"check_classifiers_classes": ExpectedFailure(reason, error, message)}
 
 
 ONE_CLASS_LEFT = unlabelled(ValueError, "the data contains only one class: 1")
@@ -196,7 +196,7 @@ FLOAT32_ROWS = {
 EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
     "PretrainedTableClassifier": FLOAT32_ROWS,
     "PretrainedTableRegressor": FLOAT32_ROWS,
-    "AttackGenerator": unlike_repetitions(
+    "AttackGenerator": _unlike_repetitions(
         "gradients summed by weight and by rows differ by rounding, which training "
         "magnifies",
         DENSE_WEIGHTS,
@@ -215,7 +215,7 @@ EXPECTED: dict[str, dict[str, ExpectedFailure]] = {
     "GaussianMixtureClassifier": unlabelled(ValueError, "needs 2 classes, got 1 class"),
     "SeededKMeans": unlabelled(AssertionError, "expected '-1, 1', got '1'"),
     "FeatureThenClassify": ONE_CLASS_LEFT
-    | unlike_repetitions(
+    | _unlike_repetitions(
         "the weights reach the reducer only if it takes any, and PCA does not",
         DENSE_WEIGHTS,
     ),
@@ -428,7 +428,7 @@ def all_estimators(role: str | None = None) -> list[tuple[str, type]]:
         raise ValueError(f"role must be one of {', '.join(ROLES)} or None, got {role}.")
     wanted = tuple(ROLES.values()) if role is None else (ROLES[role],)
     result = {}
-    for module in estimator_packages():
+    for module in _estimator_packages():
         for name, cls in inspect.getmembers(module, inspect.isclass):
             final = issubclass(cls, Estimator) and issubclass(cls, wanted)
             if (
@@ -496,7 +496,7 @@ def text_estimators() -> list[tuple[str, type]]:
     return sorted((name, cls) for name, cls in members if inspect.isclass(cls))
 
 
-def estimator_packages():
+def _estimator_packages():
     """The imported subpackages that may hold estimators."""
     for info in pkgutil.iter_modules(pansophy.__path__):
         if info.name.startswith("_") or info.name in ELSEWHERE:

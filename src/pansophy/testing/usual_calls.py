@@ -66,7 +66,7 @@ class CallReport(NamedTuple):
     seconds: float
 
 
-def uses_labels(estimator) -> bool:
+def _uses_labels(estimator) -> bool:
     """Whether an estimator that is no classifier takes classes as y."""
     return getattr(estimator, "_conditional", False)
 
@@ -100,7 +100,7 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
         X = rng.standard_normal((n_rows, n_columns))
     if tags.input_tags.positive_only:
         X = np.abs(X)
-    if "classifier" in role_names(type(estimator)) or uses_labels(estimator):
+    if "classifier" in role_names(type(estimator)) or _uses_labels(estimator):
         return X, np.arange(n_rows) % n_classes
     y = X[:, 0] + 0.1 * rng.standard_normal(n_rows)
     if tags.target_tags.positive_only:
@@ -110,7 +110,7 @@ def usual_table(estimator, n_rows=ROWS, n_classes=3, n_columns=COLUMNS, seed=0):
     return X, y
 
 
-def word_choices(cls) -> list[dict]:
+def _word_choices(cls) -> list[dict]:
     """Parameters set to each word they may take, one parameter at a time."""
     results = []
     for name, hint in typing.get_type_hints(cls).items():
@@ -161,13 +161,13 @@ def usual_fits(cls) -> list[UsualFit]:
         if get_tags(cls()).input_tags.sparse:
             add(arguments={"sample_weight": weights}, change=sparse.csr_array)
     # nets are made of torch's loops; what is ours in them does not depend on a word
-    for parameters in [] if is_net(cls) else word_choices(cls):
+    for parameters in [] if _is_net(cls) else _word_choices(cls):
         add(parameters=parameters)
         add(parameters=parameters, n_classes=2)
     return fits
 
 
-def is_net(cls) -> bool:
+def _is_net(cls) -> bool:
     """Whether a class is of a package that needs torch."""
     return OPTIONAL.get(cls.__module__.split(".")[1]) == "torch"
 
@@ -233,13 +233,13 @@ def run_usual_calls(name: str) -> CallReport:
     from ..core.loops.loop_cache import WATCH
 
     began = time.perf_counter()
-    before = WATCH.count
+    count_before = WATCH.count
     estimators = {f"{public_module(c)}.{n}": c for n, c in all_estimators()}
-    with warnings.catch_warnings(), open(os.devnull, "w") as nowhere:
+    with warnings.catch_warnings(), open(os.devnull, "w") as null_file:
         warnings.simplefilter("ignore")
-        with contextlib.redirect_stdout(nowhere), np.errstate(all="ignore"):
+        with contextlib.redirect_stdout(null_file), np.errstate(all="ignore"):
             if name in estimators:
                 for fit in usual_fits(estimators[name]):
                     run_fit(fit)
             run_examples(name)
-    return CallReport(name, WATCH.count - before, time.perf_counter() - began)
+    return CallReport(name, WATCH.count - count_before, time.perf_counter() - began)

@@ -51,24 +51,24 @@ def warm_up(
     names = [DEMO, *usual_names()] if names is None else list(names)
     n_jobs = available_threads() if n_jobs is None else n_jobs
     reports = []
-    for done in run_calls(names, n_jobs):
-        reports.append(done)
+    for finished_report in _run_calls(names, n_jobs):
+        reports.append(finished_report)
         if report is not None:
-            report(done)
+            report(finished_report)
     if complete:
         mark_completed()
     return reports
 
 
-def run_calls(names, n_jobs) -> Iterator[CallReport]:
+def _run_calls(names, n_jobs) -> Iterator[CallReport]:
     """Reports of the calls of all names, as they are done."""
     if n_jobs == 1:
         for name in names:
-            yield run_call(name)
+            yield _run_call(name)
         return
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(n_jobs, mp_context=spawn) as pool:
-        waiting = [pool.submit(run_call, name) for name in names]
+        waiting = [pool.submit(_run_call, name) for name in names]
         try:
             for future in as_completed(waiting):
                 yield future.result()
@@ -76,15 +76,15 @@ def run_calls(names, n_jobs) -> Iterator[CallReport]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def run_call(name: str) -> CallReport:
+def _run_call(name: str) -> CallReport:
     """The usual calls of a name, or the main job."""
     import threadpoolctl
 
     with threadpoolctl.threadpool_limits(1):  # BLAS; the processes share the cores
-        return run_demo() if name == DEMO else run_usual_calls(name)
+        return _run_demo() if name == DEMO else run_usual_calls(name)
 
 
-def run_demo() -> CallReport:
+def _run_demo() -> CallReport:
     """The main job on the bundled table, in a process of its own."""
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

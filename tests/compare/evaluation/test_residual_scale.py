@@ -12,10 +12,10 @@ from pansophy.compare.evaluation.conformal_scores import (
 )
 from pansophy.compare.evaluation.residual_scale import (
     ResidualScale,
-    bin_codes,
     estimate_dispersion,
     fit_log_spread,
     fit_residual_scale,
+    residual_bins,
 )
 from pansophy.persist import codec, load, save
 from pansophy.tables import MixedFrame
@@ -152,7 +152,7 @@ def test_counts_have_the_dispersion_of_their_distribution():
 
 
 def test_missing_cells_have_a_bin_of_their_own():
-    codes = bin_codes(np.array([-1.0, 0.0, 0.5, 2.0, np.nan]), np.array([0.0, 1.0]))
+    codes = residual_bins(np.array([-1.0, 0.0, 0.5, 2.0, np.nan]), np.array([0.0, 1.0]))
     assert codes.tolist() == [0, 0, 1, 2, 12]
 
 

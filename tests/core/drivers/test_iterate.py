@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pansophy.core.drivers.iterate import (
+    StopReason,
     absolute_change,
     best_of,
     is_lower,
     iterate,
     relative_change,
+    repeat,
 )
 
 
@@ -52,6 +54,19 @@ def test_max_iter(most):
     assert r.state.x == 8.0 / 2**most
     assert len(r.history["objective"]) == most
     assert r.seconds >= 0
+
+
+def test_repeat_makes_all_steps_and_a_plan_kept_is_no_failure():
+    still = lambda s: s._replace(size=s.size + 1)  # nothing changes
+    r = repeat(still, START, 5, watch=("size",))
+    assert (r.reason, r.n_iter, r.converged) == (StopReason.FINISHED, 5, False)
+    assert r.history["size"].tolist() == [9, 10, 11, 12, 13]
+    limited = iterate(still, START, max_iter=5, tol=None)
+    assert (limited.reason, limited.n_iter) == (StopReason.MAX_ITER, 5)
+    assert limited.as_planned().reason == StopReason.FINISHED
+    converged = iterate(still, START, max_iter=5, tol=0.0)
+    assert converged.as_planned() is converged
+    assert converged.reason == "tolerance" == StopReason.TOLERANCE
 
 
 def test_watched_fields_have_a_history_each():

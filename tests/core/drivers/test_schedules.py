@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pansophy.core.drivers.schedules import cosine_decay, geometric_decay, linear_decay
+from pansophy.core.drivers.schedules import cosine_curve, geometric_curve, linear_curve
 
 
-@pytest.mark.parametrize("decay", [linear_decay, geometric_decay, cosine_decay])
+@pytest.mark.parametrize("decay", [linear_curve, geometric_curve, cosine_curve])
 def test_ends_and_arrays(decay):
     f = np.array([0.0, 0.3, 1.0])
     values = decay(2.0, 0.5, f)
@@ -15,6 +15,6 @@ def test_ends_and_arrays(decay):
 
 
 def test_middles():
-    assert linear_decay(2.0, 0.5, 0.5) == 1.25
-    assert geometric_decay(2.0, 0.5, 0.5) == 1.0
-    assert cosine_decay(2.0, 0.5, 0.5) == pytest.approx(1.25)
+    assert linear_curve(2.0, 0.5, 0.5) == 1.25
+    assert geometric_curve(2.0, 0.5, 0.5) == 1.0
+    assert cosine_curve(2.0, 0.5, 0.5) == pytest.approx(1.25)

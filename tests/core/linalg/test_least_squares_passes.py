@@ -72,12 +72,6 @@ def test_shifts_are_numbers_of_few_bits():
     assert (found[0] * 16).is_integer() and found[1:].tolist() == [0, 0]
 
 
-def test_only_the_upper_half_is_read():
-    G = np.array([[1.0, 2.0], [np.nan, 3.0]])
-    found = least_squares_passes.symmetric_from_upper(G)
-    np.testing.assert_array_equal(found[0], [1, 2])
-
-
 def test_missing_values_on_disk_are_refused(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq

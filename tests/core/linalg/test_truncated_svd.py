@@ -10,6 +10,7 @@ from pansophy.core.arrays.arrays import to_numpy
 from pansophy.core.arrays.rows import DatasetRows
 from pansophy.core.linalg.truncated_svd import (
     CentredMatrix,
+    leading_eigenpairs,
     svd_flip,
     thin_svd,
     truncated_svd,
@@ -176,3 +177,35 @@ def test_flip_and_bad_ranks(rng):
     zeros = truncated_svd(np.zeros((40, 300)), 2, rng)
     np.testing.assert_array_equal(zeros.S, 0)
     np.testing.assert_allclose(zeros.Vt @ zeros.Vt.T, np.eye(2), atol=1e-12)
+
+
+def symmetric_matrix(values, rng):
+    Q = np.linalg.qr(rng.standard_normal((len(values), len(values))))[0]
+    return (Q * values) @ Q.T
+
+
+@pytest.mark.parametrize("k", [1, 5, 15])
+@pytest.mark.parametrize("power", [0.7, 2.0])
+def test_leading_eigenpairs_are_those_of_lapack(power, k, rng):
+    values = np.arange(1.0, 601.0) ** -power
+    C = symmetric_matrix(values, rng)
+    found = leading_eigenpairs(C, k, rng, sharp=1e-9)
+    assert found.converged
+    np.testing.assert_allclose(found.values, values[:k], rtol=1e-11)
+    V = found.vectors
+    np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-10)
+    assert np.linalg.norm(C @ V - V * found.values, axis=0).max() <= 2e-9
+
+
+def test_leading_eigenvalues_are_the_largest_not_those_of_largest_size(rng):
+    C = symmetric_matrix(np.concatenate([[3.0, 2.0, -5.0], np.zeros(297)]), rng)
+    found = leading_eigenpairs(C, 2, rng, sharp=1e-9)
+    np.testing.assert_allclose(found.values, [3, 2])
+    assert found.least == pytest.approx(-5)
+
+
+def test_a_spectrum_without_gaps_is_said_not_to_have_converged(rng):
+    C = symmetric_matrix(np.linspace(1, 2, 1200), rng)
+    found = leading_eigenpairs(C, 3, rng, sharp=1e-13)
+    assert not found.converged
+    assert found.values[0] <= 2 * (1 + 1e-12)

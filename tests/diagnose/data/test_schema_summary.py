@@ -31,9 +31,9 @@ def test_a_table_without_inputs_is_an_alarm():
 
 
 def test_tasks_of_no_one_and_several_targets():
-    assert task_of(TABLE, []) == (None, "")
-    assert task_of(TABLE, ["x", "c"])[0] == "multilabel"
-    assert task_of(TABLE, ["x"])[0] == "regression"
+    assert task_of(TABLE, []).task is None
+    assert task_of(TABLE, ["x", "c"]).task == "multilabel"
+    assert task_of(TABLE, ["x"]).task == "regression"
 
 
 def test_counts_of_roles_in_words():

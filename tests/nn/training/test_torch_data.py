@@ -8,8 +8,8 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
 from pansophy.nn.training.torch_data import (  # noqa: E402
     BatchIterable,
-    DatasetRows,
-    as_rows,
+    TorchDatasetRows,
+    as_torch_source,
 )
 
 
@@ -22,20 +22,20 @@ class Squares(Dataset):
 
 
 def test_rows_of_a_dataset_are_collated():
-    rows = as_rows(Squares())
-    assert isinstance(rows, DatasetRows) and len(rows) == 5
+    rows = as_torch_source(Squares())
+    assert isinstance(rows, TorchDatasetRows) and len(rows) == 5
     x, y = rows.take(np.array([1, 3]))
     assert x.tolist() == [1, 3] and y.tolist() == [1, 9]
 
 
 def test_a_tensor_dataset_is_its_tensors():
     x = torch.arange(3.0)
-    assert as_rows(TensorDataset(x))[0] is x
-    assert as_rows((x, x)) == (x, x)
+    assert as_torch_source(TensorDataset(x))[0] is x
+    assert as_torch_source((x, x)) == (x, x)
 
 
 def test_batches_come_in_the_order_of_the_loader():
-    batches = as_rows(DataLoader(Squares(), batch_size=2))
+    batches = as_torch_source(DataLoader(Squares(), batch_size=2))
     assert isinstance(batches, BatchIterable)
     assert len(batches) == 5 and batches.per_pass == 3
     firsts = [x.tolist() for x, _ in batches.read_pass(None, 2)]
@@ -44,7 +44,7 @@ def test_batches_come_in_the_order_of_the_loader():
 
 
 def test_a_generator_that_is_spent_is_told():
-    batches = as_rows((x,) for x in (1, 2))
+    batches = as_torch_source((x,) for x in (1, 2))
     assert len(list(batches.read_pass(None, 1))) == 2
     with pytest.raises(ValueError, match="has ended and gives none"):
         list(batches.read_pass(None, 1))

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import rosen, rosen_der
 
 from pansophy import optim
-from pansophy.optim.smooth.gradient import State
+from pansophy.optim.smooth.gradient import GradientState
 
 valley = lambda x: (float(rosen(x)), rosen_der(x))
 
@@ -92,7 +92,7 @@ def test_line_search_rules_never_raise_f(rng):
     etas = []
     bold = optim.bold_driver(0.2, grow=1.5, shrink=0.5)
     f = lambda x: (float(x @ x), 2 * x)
-    state = State(np.array([1.0]), 1.0, np.array([2.0]), 0.2)
+    state = GradientState(np.array([1.0]), 1.0, np.array([2.0]), 0.2)
     for _ in range(8):
         new = bold.move(f, state)
         fell = new.objective < state.objective

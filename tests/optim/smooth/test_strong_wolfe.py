@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import rosen, rosen_der
 
 from pansophy import optim
-from pansophy.optim.smooth.gradient import State
+from pansophy.optim.smooth.gradient import GradientState
 
 valley = lambda x: (float(rosen(x)), rosen_der(x))
 
@@ -23,7 +23,7 @@ def test_strong_wolfe_conditions_hold(seed, eta):
     direction = -g + 0.3 * np.linalg.norm(g) * rng.normal(size=4) / 4
     fall = float(g @ direction)
     for c in (0.1, 0.9):
-        start = State(x, value, g, 1.0)
+        start = GradientState(x, value, g, 1.0)
         if fall >= 0:
             return
         new = optim.strong_wolfe(valley, start, direction, eta, curvature=c)
@@ -33,14 +33,16 @@ def test_strong_wolfe_conditions_hold(seed, eta):
 
 
 def test_strong_wolfe_at_the_edge():
-    up = optim.strong_wolfe(valley, State(np.ones(2), *valley(np.ones(2)), 1.0), -START)
+    up = optim.strong_wolfe(
+        valley, GradientState(np.ones(2), *valley(np.ones(2)), 1.0), -START
+    )
     assert up.eta == 0  # at the minimum there is no way down
     wall = lambda x: (
         (float(-np.log(1 - x[0]) - 5 * x[0]), np.array([1 / (1 - x[0]) - 5]))
         if x[0] < 1
         else (np.inf, np.array([np.nan]))
     )
-    s = State(np.zeros(1), *wall(np.zeros(1)), 1.0)
+    s = GradientState(np.zeros(1), *wall(np.zeros(1)), 1.0)
     new = optim.strong_wolfe(wall, s, np.ones(1), 100.0, curvature=0.1)
     assert new.position[0] == pytest.approx(0.8, abs=0.05)
 
@@ -53,7 +55,7 @@ def test_the_first_step_that_is_good_enough_ends_the_search():
         positions.append(float(x[0]))
         return float(x @ x), 2 * x
 
-    start = State(np.array([3.0]), *square(np.array([3.0])), 1.0)
+    start = GradientState(np.array([3.0]), *square(np.array([3.0])), 1.0)
     for words, tries in (({}, 1), ({"curvature": 0.7}, 1), ({"curvature": 0.6}, 2)):
         positions.clear()
         new = optim.strong_wolfe(square, start, np.array([-1.0]), 1.0, **words)

@@ -79,7 +79,7 @@ class AdaptiveScores(NamedTuple):
         check_level(level)
         last = int(self.block.max()) + 1
         rows = np.bincount(self.block, self.counts, last)
-        adapt = level_step if self.task == "classification" else reach_step
+        adapt = _level_step if self.task == "classification" else _reach_step
         state = 0.0
         covered = 0.0
         predicted = 0.0
@@ -88,9 +88,9 @@ class AdaptiveScores(NamedTuple):
             used, tracked = adapt(self, f, level, state)
             if not np.isfinite(tracked) and self.task != "classification":
                 continue  # too few rows before it for the level
-            covered += rows[f] * held_share(self, in_block, used)
+            covered += rows[f] * _held_share(self, in_block, used)
             predicted += rows[f]
-            missed = 1 - held_share(self, in_block, tracked)
+            missed = 1 - _held_share(self, in_block, tracked)
             state += STEP * rows[f] / rows.max() * (missed - (1 - level))
         used, _ = adapt(self, last, level, state)
         return AdaptiveReach(used, covered / predicted if predicted else np.nan)
@@ -124,12 +124,12 @@ class AdaptiveScores(NamedTuple):
         last = len(rows) - 1
         kept = self.block >= max(last + 2 - MAX_BLOCKS, 0)
         if rows[-1] < rows.max() / 2:  # joins the last block
-            own = self.block == last
-            scores = np.concatenate([self.scores[own], scores])
-            counts = np.concatenate([self.counts[own], counts])
-            kept &= ~own
+            in_last_block = self.block == last
+            scores = np.concatenate([self.scores[in_last_block], scores])
+            counts = np.concatenate([self.counts[in_last_block], counts])
+            kept &= ~in_last_block
             last -= 1
-        scores, counts = thinned_scores(scores, counts)
+        scores, counts = _thinned_scores(scores, counts)
         block = np.concatenate([self.block[kept], np.full(len(scores), last + 1)])
         return self._replace(
             scores=np.concatenate([self.scores[kept], scores]),
@@ -138,46 +138,46 @@ class AdaptiveScores(NamedTuple):
         )
 
 
-def held_share(held_out, rows, q) -> float:
+def _held_share(held_out, rows, q) -> float:
     """The share of some rows whose scores are at most q."""
     return float(np.average(held_out.scores[rows] <= q, weights=held_out.counts[rows]))
 
 
-def scores_quantile(held_out, blocks, level) -> float:
+def _scores_quantile(held_out, blocks, level) -> float:
     """The conformal quantile of the scores of some blocks."""
     return weighted_score_quantile(
         held_out.scores[blocks], level, held_out.counts[blocks]
     )
 
 
-def reach_step(held_out, f, level, theta) -> tuple[float, float]:
+def _reach_step(held_out, f, level, theta) -> tuple[float, float]:
     """Eq. (1) for block f: the reach that is used, and the one that is tracked."""
-    base = scores_quantile(held_out, held_out.block < f, level)
-    latest = scores_quantile(held_out, held_out.block == f - 1, level)
+    base = _scores_quantile(held_out, held_out.block < f, level)
+    latest = _scores_quantile(held_out, held_out.block == f - 1, level)
     if np.isfinite(latest):
         base = max(base, latest)
     theta = min(theta, MOST_WIDENING)
-    used = max(theta, -lowered_floor(f))
+    used = max(theta, -_lowered_floor(f))
     return float(base * np.exp(used)), float(base * np.exp(theta))
 
 
-def level_step(held_out, f, level, shift) -> tuple[float, float]:
+def _level_step(held_out, f, level, shift) -> tuple[float, float]:
     """Eq. (3) for block f: the quantile that is used, and the one that is tracked."""
-    before = held_out.block < f
-    at = lambda s: (
+    is_earlier = held_out.block < f
+    quantile_for = lambda s: (
         np.inf
         if level + s >= 1
-        else scores_quantile(held_out, before, max(level + s, 1e-3))
+        else _scores_quantile(held_out, is_earlier, max(level + s, 1e-3))
     )
-    return at(max(shift, -lowered_floor(f)) / 3), at(shift / 3)
+    return quantile_for(max(shift, -_lowered_floor(f)) / 3), quantile_for(shift / 3)
 
 
-def lowered_floor(f) -> float:
+def _lowered_floor(f) -> float:
     """c_f of eq. (1): intervals may become narrower once blocks are many."""
     return max(0, f - FEW_BLOCKS) / 4
 
 
-def thinned_scores(scores, counts=None) -> tuple[np.ndarray, np.ndarray]:
+def _thinned_scores(scores, counts=None) -> tuple[np.ndarray, np.ndarray]:
     """At most MAX_BLOCK_SCORES scores of a block, and the rows each stands for."""
     counts = np.ones(len(scores)) if counts is None else counts
     if len(scores) <= MAX_BLOCK_SCORES:
@@ -244,7 +244,8 @@ def fit_adaptive_scores(
     )
     codes = np.unique(block[rows], return_inverse=True)[1].ravel()
     parts = [
-        thinned_scores(scores[codes == f], counts[codes == f]) for f in np.unique(codes)
+        _thinned_scores(scores[codes == f], counts[codes == f])
+        for f in np.unique(codes)
     ]
     return AdaptiveScores(
         task,

@@ -134,10 +134,10 @@ def signed_rank_probabilities(differences, rope, weights) -> ComparisonProbabili
     """Eq. (3) for differences z (q,) and drawn weights w (., q + 1)."""
     differences = np.r_[0.0, differences]
     sums = differences[:, None] + differences
-    beyond = lambda s: (s > 2 * rope) + 0.5 * (s == 2 * rope)
+    weight_beyond = lambda s: (s > 2 * rope) + 0.5 * (s == 2 * rope)
     mass = lambda table: np.einsum("bi,bi->b", weights @ table, weights)
-    up, down = mass(beyond(sums)), mass(beyond(-sums))
-    theta = np.column_stack([up, 1 - up - down, down])
+    p_first, p_second = mass(weight_beyond(sums)), mass(weight_beyond(-sums))
+    theta = np.column_stack([p_first, 1 - p_first - p_second, p_second])
     top = theta >= theta.max(1, keepdims=True) - 1e-12
     return ComparisonProbabilities(
         *map(float, (top / top.sum(1, keepdims=True)).mean(0))

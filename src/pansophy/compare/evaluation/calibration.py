@@ -69,7 +69,7 @@ class BrierDecomposition(NamedTuple):
     within: float
 
 
-def event_and_probability(y, p, of=None):
+def _event_and_probability(y, p, of=None):
     """(happened, probability) of one event from any of the accepted shapes.
 
     (n,) and (n, 2) are the probability of class 1. With K > 2 classes it is class
@@ -90,7 +90,7 @@ def event_and_probability(y, p, of=None):
     return y.astype(float), p
 
 
-def probability_bins(p, bins, strategy) -> np.ndarray:
+def _probability_bins(p, bins, strategy) -> np.ndarray:
     """The bin of each row, 0, 1, ...; equal probabilities share one."""
     if bins is None:
         return np.unique(p, return_inverse=True)[1]
@@ -105,17 +105,24 @@ def probability_bins(p, bins, strategy) -> np.ndarray:
     )[1]
 
 
-def binned_statistics(y, p, bins, strategy, weights=None):
+def _binned_statistics(y, p, bins, strategy, weights=None):
     """(n_b, p_b, o_b, bin of each row); weights add up to what rows are worth."""
     checked = check_sample_weight(weights, len(p), "weights")
     w = np.ones(len(p)) if checked is None else checked
     if np.any(w == 0):
-        some = w > 0
-        return binned_statistics(y[some], p[some], bins, strategy, w[some])
+        is_weighted = w > 0
+        return _binned_statistics(
+            y[is_weighted], p[is_weighted], bins, strategy, w[is_weighted]
+        )
     w = effective_counts(w, False)  # Kish's number of equal rows in all
-    at = probability_bins(p, bins, strategy)
-    n = np.bincount(at, w)
-    return n, np.bincount(at, w * p) / n, np.bincount(at, w * y) / n, at
+    bin_index = _probability_bins(p, bins, strategy)
+    n = np.bincount(bin_index, w)
+    return (
+        n,
+        np.bincount(bin_index, w * p) / n,
+        np.bincount(bin_index, w * y) / n,
+        bin_index,
+    )
 
 
 def reliability_curve(
@@ -145,15 +152,15 @@ def reliability_curve(
     [0.1 0.3 0.5 0.7 0.9] [0.1 0.3 0.5 0.7 0.9]
     """
     check_level(level)
-    y, p = event_and_probability(y, p, of)
-    n, mean, share, at = binned_statistics(y, p, bins, strategy, weights)
+    y, p = _event_and_probability(y, p, of)
+    n, mean, share, bin_index = _binned_statistics(y, p, bins, strategy, weights)
     cells = np.r_[n * share, n * (1 - share)] / n.sum()
     rows, cells = max(round(n.sum()), 1), cells / cells.sum()
     draws = make_rng(random_state).multinomial(rows, cells, n_resamples)
-    yes, no = np.split(draws, 2, axis=1)
-    rate = np.where(yes + no > 0, yes / np.maximum(yes + no, 1), share)
+    yes, n_no = np.split(draws, 2, axis=1)
+    rate = np.where(yes + n_no > 0, yes / np.maximum(yes + n_no, 1), share)
     low, high = np.quantile(rate, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return ReliabilityCurve(mean, share, low, high, np.bincount(at))
+    return ReliabilityCurve(mean, share, low, high, np.bincount(bin_index))
 
 
 def calibration_error(
@@ -167,8 +174,8 @@ def calibration_error(
     >>> round(calibration_error([0, 0, 0, 1], [0.5, 0.5, 0.5, 0.5]), 4)
     0.25
     """
-    n, mean, share, _ = binned_statistics(
-        *event_and_probability(y, p, of), bins, strategy, weights
+    n, mean, share, _ = _binned_statistics(
+        *_event_and_probability(y, p, of), bins, strategy, weights
     )
     return float((n * np.abs(share - mean)).sum() / n.sum())
 
@@ -185,15 +192,19 @@ def brier_decomposition(
     >>> [round(v, 4) for v in b]
     [0.175, 0.05, 0.0625, 0.1875, 0.0]
     """
-    y, p = event_and_probability(y, p, of)
-    n, mean, share, at = binned_statistics(y, p, bins, strategy)
+    y, p = _event_and_probability(y, p, of)
+    n, mean, share, bin_index = _binned_statistics(y, p, bins, strategy)
     w = n / n.sum()
     o = y.mean()
     rel, res = float(w @ (mean - share) ** 2), float(w @ (share - o) ** 2)
-    off = p - mean[at]
-    within = 0.0 if bins is None else float((off**2 - 2 * off * (y - share[at])).mean())
+    residual = p - mean[bin_index]
+    within_bins = (
+        0.0
+        if bins is None
+        else float((residual**2 - 2 * residual * (y - share[bin_index])).mean())
+    )
     unc = float(o * (1 - o))
-    return BrierDecomposition(float(((p - y) ** 2).mean()), rel, res, unc, within)
+    return BrierDecomposition(float(((p - y) ** 2).mean()), rel, res, unc, within_bins)
 
 
 @dataclass(frozen=True)
@@ -213,19 +224,19 @@ class CalibrationMap:
         if self.method == "temperature":
             return scale_temperature(p, self.values[0])
         if len(self.values) == 1:
-            q = calibrate_class(self.method, p[:, 1], self.values[0])
+            q = _calibrate_class(self.method, p[:, 1], self.values[0])
             return np.column_stack([1 - q, q])
         if len(self.values) != p.shape[1]:
             raise ValueError(
                 f"p must have {len(self.values)} columns, got {p.shape[1]}."
             )
         q = [
-            calibrate_class(self.method, p[:, k], v) for k, v in enumerate(self.values)
+            _calibrate_class(self.method, p[:, k], v) for k, v in enumerate(self.values)
         ]
-        return normalise_rows(np.column_stack(q))
+        return _normalise_rows(np.column_stack(q))
 
 
-def normalise_rows(q):
+def _normalise_rows(q):
     total = q.sum(1, keepdims=True)
     return np.where(total > 0, q / np.where(total > 0, total, 1), 1 / q.shape[1])
 
@@ -235,7 +246,7 @@ def clipped_logit(p):
     return np.log(p) - np.log1p(-p)
 
 
-def calibrate_class(method, p, value):
+def _calibrate_class(method, p, value):
     """Eq. (3) or (4) of the probability of one class."""
     if method == "isotonic":
         return np.interp(p, *value)
@@ -264,13 +275,13 @@ def calibration_line(y, p, weights=None) -> tuple[float, float]:
     >>> bool(abs(slope - 0.5) < 0.03), bool(abs(intercept) < 0.05)
     (True, True)
     """
-    y, p = event_and_probability(y, p)
+    y, p = _event_and_probability(y, p)
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     slope, intercept = fit_sigmoid(p, y, w)
     return float(slope), float(intercept)
 
 
-def fit_isotonic(p, y, w):
+def _fit_isotonic(p, y, w):
     """(knots, heights) of eq. (4)."""
     line = IsotonicRegression(out_of_bounds="clip").fit(p, y, w)
     edge = 1 / (w.sum() + 2)
@@ -317,7 +328,7 @@ def fit_calibration(p, y, method="sigmoid", weights=None) -> CalibrationMap:
         return CalibrationMap(method)
     if method == "temperature":
         return CalibrationMap(method, (fit_inverse_temperature(P, y, w),))
-    fit = fit_sigmoid if method == "sigmoid" else fit_isotonic
+    fit = fit_sigmoid if method == "sigmoid" else _fit_isotonic
     classes = (1,) if K == 2 else range(K)
     return CalibrationMap(
         method, tuple(fit(P[:, k], (y == k) * 1.0, w) for k in classes)

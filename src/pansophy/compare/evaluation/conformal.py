@@ -145,17 +145,17 @@ def class_scores(p, kind="aps", u=None) -> np.ndarray:
         raise ValueError(f"kind must be 'lac' or 'aps', got {kind!r}.")
     order = np.argsort(-p, axis=1, kind="stable")
     fall = np.take_along_axis(p, order, 1)
-    above = np.cumsum(fall, axis=1) - fall
+    mass_above = np.cumsum(fall, axis=1) - fall
     for j in range(1, p.shape[1]):  # equal p have equal scores
-        same = fall[:, j] == fall[:, j - 1]
-        above[same, j] = above[same, j - 1]
+        is_tied = fall[:, j] == fall[:, j - 1]
+        mass_above[is_tied, j] = mass_above[is_tied, j - 1]
     out = np.empty_like(p)
-    u = pseudo_random_digits(p) if u is None else np.asarray(u)
-    np.put_along_axis(out, order, above + u[:, None] * fall, 1)
+    u = _pseudo_random_digits(p) if u is None else np.asarray(u)
+    np.put_along_axis(out, order, mass_above + u[:, None] * fall, 1)
     return out
 
 
-def pseudo_random_digits(p) -> np.ndarray:
+def _pseudo_random_digits(p) -> np.ndarray:
     """u(x) of eq. (6): digits 5 to 10 of a mix of the probabilities."""
     mix = p @ np.sqrt(np.arange(2.0, p.shape[1] + 2))
     return 1e4 * mix % 1.0
@@ -206,14 +206,16 @@ def fit_prediction_sets(
         raise ValueError(
             f"y must hold {len(s)} class codes from 0 to {s.shape[1] - 1}."
         )
-    own = s[np.arange(len(y)), y]
+    true_scores = s[np.arange(len(y)), y]
     if not by_class:
-        return PredictionSetRule(kind, level, (score_quantile(own, level, weights),))
+        return PredictionSetRule(
+            kind, level, (score_quantile(true_scores, level, weights),)
+        )
     w = check_sample_weight(weights, len(y), "weights")
     c = None if w is None else weights_as_counts(w, y)
     parts = [y == k for k in range(s.shape[1])]
     q = [
-        weighted_score_quantile(own[i], level, None if c is None else c[i])
+        weighted_score_quantile(true_scores[i], level, None if c is None else c[i])
         for i in parts
     ]
     return PredictionSetRule(kind, level, tuple(q))
@@ -222,12 +224,12 @@ def fit_prediction_sets(
 def prediction_sets(p, rule: PredictionSetRule, u=None) -> np.ndarray:
     """Membership (n, K) of each class in the set of each row; u as in calibration."""
     s = class_scores(p, rule.kind, u)
-    return fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
+    return _fill_empty_sets(s <= np.asarray(rule.q) + SLACK, s)
 
 
-def fill_empty_sets(sets, s):
-    none = ~sets.any(1)
-    sets[none, np.argmin(s[none], axis=1)] = True
+def _fill_empty_sets(sets, s):
+    is_empty = ~sets.any(1)
+    sets[is_empty, np.argmin(s[is_empty], axis=1)] = True
     return sets
 
 
@@ -287,9 +289,9 @@ def cv_plus_sets(scores, true_scores, fold, level=0.9, labels=None) -> np.ndarra
         of_class = (
             np.ones(len(true_scores), dtype=bool) if labels is None else labels == k
         )
-        below = np.zeros(m)
+        n_below = np.zeros(m)
         for f in range(F):
-            there = np.sort(true_scores[of_class & (fold == f)])
-            below += np.searchsorted(there, scores[:, f, k] - SLACK, "left")
-        sets[:, k] = below < (of_class.sum() + 1) * level - SLACK
-    return fill_empty_sets(sets, scores.mean(1))
+            fold_scores = np.sort(true_scores[of_class & (fold == f)])
+            n_below += np.searchsorted(fold_scores, scores[:, f, k] - SLACK, "left")
+        sets[:, k] = n_below < (of_class.sum() + 1) * level - SLACK
+    return _fill_empty_sets(sets, scores.mean(1))

@@ -59,15 +59,15 @@ class ConformalScores(NamedTuple):
 
     def upper(self, level) -> float:
         """The score that a share `level` of rows stays at or below."""
-        at = np.searchsorted(self.ranks, conformal_rank(self.n, level))
-        return float(self.scores[at]) if at < len(self.scores) else np.inf
+        place = np.searchsorted(self.ranks, conformal_rank(self.n, level))
+        return float(self.scores[place]) if place < len(self.scores) else np.inf
 
     def lower(self, level) -> float:
         """The score that a share `level` of rows stays at or above."""
         rank = self.n + 1 - conformal_rank(self.n, level)
-        at = np.searchsorted(self.ranks, rank, "right") - 1
+        place = np.searchsorted(self.ranks, rank, "right") - 1
         kept = self.scores if self.lows is None else self.lows
-        return float(kept[at]) if at >= 0 else -np.inf
+        return float(kept[place]) if place >= 0 else -np.inf
 
     def interval(self, p, level, frame=None) -> np.ndarray:
         """(n, 2) around predictions (n,) of a frame, each end missed half as often."""
@@ -87,8 +87,8 @@ class ConformalScores(NamedTuple):
         high = self.upper(tail)
         if not self.ranges:
             return low, high
-        lows = np.array([one.lower(tail) for one in self.ranges])
-        highs = np.array([one.upper(tail) for one in self.ranges])
+        lows = np.array([score_range.lower(tail) for score_range in self.ranges])
+        highs = np.array([score_range.upper(tail) for score_range in self.ranges])
         code = np.searchsorted(self.cuts, p)
         lows = np.where(np.isfinite(lows), lows, low)
         highs = np.where(np.isfinite(highs), highs, high)
@@ -107,9 +107,9 @@ class ConformalScores(NamedTuple):
         """The quantile q, raised by a margin if many scores lie within it."""
         margin = 0.5 / np.sqrt(self.n)
         first = np.searchsorted(self.scores, q - margin)
-        after = np.searchsorted(self.scores, q + margin, "right")
+        end = np.searchsorted(self.scores, q + margin, "right")
         ranks = np.r_[0, self.ranks]
-        share = (ranks[after] - ranks[first]) / self.n
+        share = (ranks[end] - ranks[first]) / self.n
         return q + margin if share > TIED_SHARE else q
 
 
@@ -139,16 +139,16 @@ def fit_conformal_scores(
     if task == "classification":
         kind = set_kind(p)
         scores = true_class_scores(y, p, rows, kind)
-        return stored_scores(task, scores, counts)._replace(kind=kind)
+        return _stored_scores(task, scores, counts)._replace(kind=kind)
     groups = None if groups is None else np.asarray(groups)[known]
     scale, scores = fit_residual_scale(task, y, p, rows, counts, groups)
-    held = stored_scores(task, scores, counts)._replace(scale=scale)
+    held = _stored_scores(task, scores, counts)._replace(scale=scale)
     if task != "count":
         return held
-    cuts = range_cuts(p, counts)
+    cuts = _range_cuts(p, counts)
     code = np.searchsorted(cuts, p)
     ranges = [
-        stored_scores(
+        _stored_scores(
             task,
             scores[code == k],
             None if counts is None else weights_as_counts(counts[code == k]),
@@ -158,10 +158,10 @@ def fit_conformal_scores(
     return held._replace(cuts=cuts, ranges=tuple(ranges)) if len(cuts) else held
 
 
-def stored_scores(task, scores, counts=None) -> ConformalScores:
+def _stored_scores(task, scores, counts=None) -> ConformalScores:
     """Scores of rows, of which each counts so many rows."""
     n = len(scores) if counts is None else round(counts.sum())
-    ranks = stored_ranks(n)
+    ranks = _stored_ranks(n)
     if counts is None:
         return ConformalScores(task, n, ranks, np.sort(scores)[ranks - 1])
     highs = values_at_ranks(scores, counts, ranks)
@@ -171,7 +171,7 @@ def stored_scores(task, scores, counts=None) -> ConformalScores:
     )
 
 
-def range_cuts(p, counts=None) -> np.ndarray:
+def _range_cuts(p, counts=None) -> np.ndarray:
     """Ends of ranges of about equally many rows, of which each has enough."""
     values, code = np.unique(p, return_inverse=True)
     rows = np.cumsum(np.bincount(code.ravel(), counts))
@@ -187,10 +187,10 @@ def range_cuts(p, counts=None) -> np.ndarray:
     return np.array(cuts)
 
 
-def stored_ranks(n) -> np.ndarray:
+def _stored_ranks(n) -> np.ndarray:
     """Ranks, from 1, of the sorted scores that are kept."""
     if n <= MAX_SCORES:
         return np.arange(1, n + 1)
     ends = np.arange(MAX_SCORES // 4) + 1  # where scores lie far apart, all of them
-    between = np.linspace(1, n, MAX_SCORES // 2).round().astype(np.int64)
-    return np.unique(np.r_[ends, between, n + 1 - ends])
+    inner_ranks = np.linspace(1, n, MAX_SCORES // 2).round().astype(np.int64)
+    return np.unique(np.r_[ends, inner_ranks, n + 1 - ends])

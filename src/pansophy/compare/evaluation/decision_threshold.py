@@ -51,7 +51,7 @@ class DecisionThreshold(NamedTuple):
 
     def apply(self, p) -> np.ndarray:
         """0 or 1 for each probability (n,) or (n, 2)."""
-        return (positive_probability(p) >= self.threshold).astype(int)
+        return (_positive_probability(p) >= self.threshold).astype(int)
 
     def __str__(self):
         if self.share == 0:
@@ -64,7 +64,7 @@ class DecisionThreshold(NamedTuple):
         )
 
 
-def positive_probability(p) -> np.ndarray:
+def _positive_probability(p) -> np.ndarray:
     """Probabilities of yes (n,), from (n,) or (n, 2)."""
     p = np.asarray(p, dtype=float)
     if p.ndim == 2 and p.shape[1] == 2:
@@ -78,7 +78,7 @@ def positive_probability(p) -> np.ndarray:
 
 
 def check_binary_scores(y, p, weights=None):
-    p, y = finite_array(positive_probability(p), "probabilities"), np.asarray(y)
+    p, y = finite_array(_positive_probability(p), "probabilities"), np.asarray(y)
     if y.shape != p.shape:
         raise ValueError(f"y has {len(y)} entries, but p has {len(p)}.")
     if not np.isin(y, (0, 1)).all():
@@ -89,13 +89,13 @@ def check_binary_scores(y, p, weights=None):
     return y.astype(float), p, w
 
 
-def safe_ratio(part, whole):
+def _safe_ratio(part, whole):
     """part / whole, 0 where there is nothing to divide by."""
-    part, whole = np.broadcast_arrays(np.asarray(part, float), whole)
-    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    part, total = np.broadcast_arrays(np.asarray(part, float), whole)
+    return np.divide(part, total, out=np.zeros(part.shape), where=total > 0)
 
 
-def objective_values(c: ThresholdCounts, objective, costs, precision):
+def _objective_values(c: ThresholdCounts, objective, costs, precision):
     """Eqs. (1) to (3) at every threshold; greater is better."""
     fn, tn, n = (
         c.positives - c.true_positives,
@@ -105,26 +105,26 @@ def objective_values(c: ThresholdCounts, objective, costs, precision):
     if objective == "accuracy":
         return (c.true_positives + tn) / n
     if objective == "f1":
-        return safe_ratio(
+        return _safe_ratio(
             2 * c.true_positives, c.true_positives + c.false_positives + c.positives
         )
     if objective == "balanced":
         return 0.5 * (
-            safe_ratio(c.true_positives, c.positives) + safe_ratio(tn, c.negatives)
+            _safe_ratio(c.true_positives, c.positives) + _safe_ratio(tn, c.negatives)
         )
     if objective == "cost":
         return -(costs[0] * c.false_positives + costs[1] * fn) / n
     kept = (
-        safe_ratio(c.true_positives, c.true_positives + c.false_positives)
+        _safe_ratio(c.true_positives, c.true_positives + c.false_positives)
         >= precision - 1e-12
     )
     nearest = (
-        safe_ratio(c.true_positives, c.true_positives + c.false_positives) - 2
+        _safe_ratio(c.true_positives, c.true_positives + c.false_positives) - 2
     )  # the most precise, where none will do
-    return np.where(kept, safe_ratio(c.true_positives, c.positives), nearest)
+    return np.where(kept, _safe_ratio(c.true_positives, c.positives), nearest)
 
 
-def cost_pair(costs):
+def _cost_pair(costs):
     """(c_fp, c_fn) from a pair, {"fp": .., "fn": ..} or a table C[true, said]."""
     if costs is None:
         raise ValueError(
@@ -145,21 +145,23 @@ def cost_pair(costs):
     return float(table[0]), float(table[1])
 
 
-def optimal_threshold(y, p, w, objective, costs, precision):
+def _optimal_threshold(y, p, w, objective, costs, precision):
     """The best threshold; of equally good ones the nearest to one half."""
     if callable(objective):
         t = np.unique(np.r_[p, np.nextafter(p.max(), np.inf)])[::-1]
         if len(t) > MAX_THRESHOLDS:  # a function is called for each
             t = t[np.linspace(0, len(t) - 1, MAX_THRESHOLDS).astype(int)]
         truth = y.astype(int)
-        v = np.array([float(objective(truth, (p >= one).astype(int))) for one in t])
+        v = np.array(
+            [float(objective(truth, (p >= threshold).astype(int))) for threshold in t]
+        )
     else:
         c = threshold_counts(y, p, w)
         t = c.threshold
-        v = objective_values(c, objective, costs, precision)
+        v = _objective_values(c, objective, costs, precision)
     good = np.flatnonzero(v >= v.max() - 1e-12 * max(abs(v.max()), 1e-300))
-    at = good[np.argmin(np.abs(t[good] - 0.5))]
-    return float(t[at])
+    best = good[np.argmin(np.abs(t[good] - 0.5))]
+    return float(t[best])
 
 
 def objective_of_decisions(y, decisions, w, objective, costs, precision) -> float:
@@ -168,12 +170,12 @@ def objective_of_decisions(y, decisions, w, objective, costs, precision) -> floa
         return float(objective(y.astype(int), decisions.astype(int)))
     tp, fp = float((w * y * decisions).sum()), float((w * (1 - y) * decisions).sum())
     P = float((w * y).sum())
-    one = ThresholdCounts(
+    counts = ThresholdCounts(
         np.zeros(1), np.array([tp]), np.array([fp]), P, float(w.sum()) - P
     )
     if objective == "recall":  # as it is, whatever the precision came out as
-        return float(safe_ratio(tp, P))
-    return float(objective_values(one, objective, costs, precision)[0])
+        return float(_safe_ratio(tp, P))
+    return float(_objective_values(counts, objective, costs, precision)[0])
 
 
 def choose_threshold(
@@ -214,20 +216,24 @@ def choose_threshold(
         known = ", ".join(OBJECTIVES)
         raise ValueError(f"objective must be one of {known}, got {objective!r}.")
     y, p, w = check_binary_scores(y, p, weights)
-    pair = cost_pair(costs) if objective == "cost" else None
+    pair = _cost_pair(costs) if objective == "cost" else None
     rule = (objective, pair, precision)
-    t = optimal_threshold(y, p, w, *rule)
-    decided = cross_fitted_decisions(y, p, w, rule, folds, random_state)
-    of = lambda yes: objective_of_decisions(y, np.asarray(yes, dtype=float), w, *rule)
+    t = _optimal_threshold(y, p, w, *rule)
+    decided = _cross_fitted_decisions(y, p, w, rule, folds, random_state)
+    objective_for = lambda yes: objective_of_decisions(
+        y, np.asarray(yes, dtype=float), w, *rule
+    )
     sign = -1 if objective == "cost" else 1
     name = objective if isinstance(objective, str) else "objective"
     name = getattr(objective, "__name__", name).replace("_", " ")
-    some = float(np.average(p >= t, weights=w))
-    value, expected, plain = (sign * of(yes) for yes in (p >= t, decided, p >= 0.5))
-    return DecisionThreshold(t, name, value, expected, plain, some)
+    share_above = float(np.average(p >= t, weights=w))
+    value, expected, plain = (
+        sign * objective_for(yes) for yes in (p >= t, decided, p >= 0.5)
+    )
+    return DecisionThreshold(t, name, value, expected, plain, share_above)
 
 
-def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
+def _cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray:
     """Decisions (n,), each by the best threshold of the other parts, eq. (4)."""
     decided = np.zeros(len(p))
     fold = np.empty(len(p), dtype=int)
@@ -237,7 +243,7 @@ def cross_fitted_decisions(y, p, w, rule, folds=5, random_state=0) -> np.ndarray
     for f in range(folds):
         rest = fold != f
         part = rest if rest.any() else ~rest
-        cut = optimal_threshold(y[part], p[part], w[part], *rule)
+        cut = _optimal_threshold(y[part], p[part], w[part], *rule)
         decided[~rest] = p[~rest] >= cut
     return decided
 
@@ -260,7 +266,7 @@ def row_influences(y, d, w, objective, costs) -> np.ndarray:
     return (2 * y * d - f1 * total) / mean(total)
 
 
-def is_surely_better(y, decided, usual, w, objective, costs) -> bool:
+def _is_surely_better(y, decided, usual, w, objective, costs) -> bool:
     """Whether decisions have a better objective than the usual ones beyond chance.
 
     Paired over rows, by Student's t; wrongly at most in a share `FALSE_ADVICE`.
@@ -300,21 +306,21 @@ def advise_threshold(y, p, objective, *, costs=None, weights=None) -> DecisionTh
     >>> t.threshold, t.expected == t.plain
     (0.5, True)
     """
-    found = choose_threshold(y, p, objective, costs=costs, weights=weights)
+    choice = choose_threshold(y, p, objective, costs=costs, weights=weights)
     y, p, w = check_binary_scores(y, p, weights)
-    pair = cost_pair(costs) if objective == "cost" else None
+    pair = _cost_pair(costs) if objective == "cost" else None
     standard = 0.5
     if pair is not None and sum(pair) > 0:
         standard = pair[0] / sum(pair)
     usual = (p >= standard).astype(float)
     if 0 < w @ y < w.sum():
-        decided = cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
-        if is_surely_better(y, decided, usual, w, objective, pair):
-            return found
+        decided = _cross_fitted_decisions(y, p, w, (objective, pair, 0.0))
+        if _is_surely_better(y, decided, usual, w, objective, pair):
+            return choice
     sign = -1 if objective == "cost" else 1
     value = sign * objective_of_decisions(y, usual, w, objective, pair, 0.0)
     share = float(np.average(usual, weights=w))
-    return found._replace(threshold=standard, value=value, expected=value, share=share)
+    return choice._replace(threshold=standard, value=value, expected=value, share=share)
 
 
 class CostPoint(NamedTuple):
@@ -352,16 +358,20 @@ def cost_curve(y, p, ratios=None, *, weights=None) -> list[CostPoint]:
     if np.any(ratios <= 0):
         raise ValueError("ratios must be above 0.")
     family = callable(p)
-    out = []
+    points = []
     for r in ratios:
         truth, q, w = check_binary_scores(y, p(r) if family else p, weights)
-        t = 0.5 if family else optimal_threshold(truth, q, w, "cost", (1.0, r), 0.0)
+        t = 0.5 if family else _optimal_threshold(truth, q, w, "cost", (1.0, r), 0.0)
         yes = w * (q >= t)
         tp, fp, P = (yes * truth).sum(), (yes * (1 - truth)).sum(), (w * truth).sum()
         cost = (fp + r * (P - tp)) / w.sum()
-        rates = safe_ratio(tp, P), safe_ratio(tp, tp + fp), safe_ratio(fp, w.sum() - P)
-        out.append(CostPoint(float(r), float(t), float(cost), *map(float, rates)))
-    return out
+        rates = (
+            _safe_ratio(tp, P),
+            _safe_ratio(tp, tp + fp),
+            _safe_ratio(fp, w.sum() - P),
+        )
+        points.append(CostPoint(float(r), float(t), float(cost), *map(float, rates)))
+    return points
 
 
 def decide_by_cost(p, costs) -> np.ndarray:

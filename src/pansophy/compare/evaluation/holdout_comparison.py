@@ -114,10 +114,10 @@ def compare_on_test_set(
     """
     y = np.asarray(y)
     P = {name: np.asarray(p, dtype=float) for name, p in predictions.items()}
-    check_predictions(y, P)
-    metric = resolve_metric(metric, greater, y, next(iter(P.values())))
+    _check_predictions(y, P)
+    metric = _resolve_metric(metric, greater, y, next(iter(P.values())))
     names = list(P)
-    seen, values = bootstrap_scores(
+    seen, values = _bootstrap_scores(
         y, P, metric, weights, groups, n_resamples, random_state
     )
     order = np.argsort(-seen if metric.greater else seen, kind="stable")
@@ -128,27 +128,30 @@ def compare_on_test_set(
     reference = reference or names[order[0]]
     if reference not in P:
         raise ValueError(f"reference must be one of {', '.join(P)}, got {reference!r}.")
-    at = names.index(reference)
-    gap = lambda j: (values[:, j] - values[:, at], seen[j] - seen[at])
+    reference_place = names.index(reference)
+    gap = lambda j: (
+        values[:, j] - values[:, reference_place],
+        seen[j] - seen[reference_place],
+    )
     gaps = [bootstrap_difference(*gap(j), level, G) for j in range(len(names))]
-    others = [j for j in order if j != at]
-    adjusted = dict(zip(others, adjust([gaps[j].p for j in others])))
+    compared = [j for j in order if j != reference_place]
+    adjusted = dict(zip(compared, adjust([gaps[j].p for j in compared])))
     rows = []
     for j in order:
         low, high = np.quantile(values[:, j], [(1 - level) / 2, (1 + level) / 2])
         score = Interval(*map(float, (seen[j], low, high, values[:, j].std(ddof=1))))
-        if j == at:
+        if j == reference_place:
             rows.append(HoldoutRow(names[j], score, None, None, "reference"))
             continue
         apart = gaps[j]._replace(p=float(adjusted[j]))
-        up = (apart.mean > 0) == metric.greater
-        verdict = "tied" if apart.p >= 1 - level else "better" if up else "worse"
-        hits = mcnemar_of_classes(y, P[names[j]], P[reference], metric.task)
+        is_better = (apart.mean > 0) == metric.greater
+        verdict = "tied" if apart.p >= 1 - level else "better" if is_better else "worse"
+        hits = _mcnemar_of_classes(y, P[names[j]], P[reference], metric.task)
         rows.append(HoldoutRow(names[j], score, apart, hits, verdict))
     return HoldoutComparison(metric.name, reference, tuple(rows), len(y), level)
 
 
-def check_predictions(y, P):
+def _check_predictions(y, P):
     if not P:
         raise ValueError("predictions must hold at least one method.")
     if len(y) < 2:
@@ -162,7 +165,7 @@ def check_predictions(y, P):
             raise ValueError(f"The predictions of {name!r} are not all finite.")
 
 
-def resolve_metric(metric, greater, y, p) -> Metric:
+def _resolve_metric(metric, greater, y, p) -> Metric:
     """A Metric from one, its name, a function or None."""
     if isinstance(metric, Metric):
         return metric
@@ -181,7 +184,7 @@ def resolve_metric(metric, greater, y, p) -> Metric:
     return chosen[0]
 
 
-def bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
+def _bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
     """Scores (M,) and their values (B, M) on rows drawn with replacement."""
     rng = make_rng(seed)
     if metric.row_losses is not None:
@@ -197,19 +200,19 @@ def bootstrap_scores(y, P, metric, weights, groups, n_resamples, seed):
         code = np.unique(np.asarray(groups), return_inverse=True)[1]
     kinds = len(np.unique(y)) if metric.task == "classification" else 0
     seen = np.array([metric.score(y, p) for p in P.values()])
-    out, n_resamples = [], min(n_resamples, MAX_SCORED_RESAMPLES)
+    resampled, n_resamples = [], min(n_resamples, MAX_SCORED_RESAMPLES)
     for block in resample_counts(code.max() + 1, n_resamples, rng):
         for count in block:
             i = np.repeat(np.arange(len(y)), count[code].astype(int))
             if kinds and len(np.unique(y[i])) < kinds:
                 continue  # a class was not drawn: the score is not defined
-            out.append([metric.score(y[i], p[i]) for p in P.values()])
-    if not out:
+            resampled.append([metric.score(y[i], p[i]) for p in P.values()])
+    if not resampled:
         raise ValueError("The rarest class has too few test rows for a bootstrap.")
-    return seen, np.array(out)
+    return seen, np.array(resampled)
 
 
-def mcnemar_of_classes(y, p, q, task) -> McNemarTest | None:
+def _mcnemar_of_classes(y, p, q, task) -> McNemarTest | None:
     if task != "classification" or y.ndim != 1 or p.shape != q.shape:
         return None
     return mcnemar_test(p.argmax(1) == y, q.argmax(1) == y)

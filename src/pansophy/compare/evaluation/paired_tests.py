@@ -119,11 +119,11 @@ class ScoreEstimates(NamedTuple):
         error = self.pair_error(i, j)
         reach = student_quantile(level, self.df) * error
         return DifferenceTest(
-            Interval(d, d - reach, d + reach, error), two_sided_p(d, error, self.df)
+            Interval(d, d - reach, d + reach, error), _two_sided_p(d, error, self.df)
         )
 
 
-def two_sided_p(difference, error, df) -> float:
+def _two_sided_p(difference, error, df) -> float:
     if error == 0:
         return 1.0 if difference == 0 else 0.0
     return float(2 * special.stdtr(df, -abs(difference) / error))
@@ -178,7 +178,7 @@ def long_run_covariance(psi) -> tuple[np.ndarray, float]:
     return T * C.T @ C / nu / harvey, float(nu)
 
 
-def training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
+def _training_variance(losses, fold_of, ratio, folds) -> np.ndarray:
     """Eq. (2) for every pair of M methods: (M, M).
 
     `losses` (R, n, M) and `fold_of` (R, n), the fold in which a row was held out.
@@ -215,7 +215,7 @@ def between_fold_variance(losses, fold_of, folds, weights=None) -> np.ndarray:
     return np.atleast_2d(np.cov(means, rowvar=False)) / len(means)
 
 
-def training_of_stopped(losses, design, known, of_rows, training) -> np.ndarray:
+def _training_of_stopped(losses, design, known, of_rows, training) -> np.ndarray:
     """T (M, M), where some methods were in `known` (M,) of the R repeats only.
 
     The repeats that were filled in tell nothing of how much folds change a method. Its
@@ -224,15 +224,17 @@ def training_of_stopped(losses, design, known, of_rows, training) -> np.ndarray:
     """
     R = len(losses)
     pair = np.minimum.outer(known, known)
-    out = training.copy()
+    variances = training.copy()
     for r in np.unique(pair[pair < R]):
         C = between_fold_variance(losses[:r], design.fold_of[:r], design.folds)
-        most = design.ratio * of_rows + np.maximum(pair_variances(C) - of_rows, 0.0)
-        out = np.where(pair == r, np.maximum(most, out), out)
-    return out
+        upper_bound = design.ratio * of_rows + np.maximum(
+            _pair_variances(C) - of_rows, 0.0
+        )
+        variances = np.where(pair == r, np.maximum(upper_bound, variances), variances)
+    return variances
 
 
-def uneven_fold_variance(losses, design, df) -> np.ndarray:
+def _uneven_fold_variance(losses, design, df) -> np.ndarray:
     """Variances (M, M) of differences from folds, where rows do not explain them; or 0.
 
     A method that fails in one fold alone errs on all its rows at once. Folds then vary
@@ -248,16 +250,18 @@ def uneven_fold_variance(losses, design, df) -> np.ndarray:
     means = np.zeros((R * k, M))
     np.add.at(means, code, losses.reshape(-1, M))
     means /= count[:, None]
-    of_folds = pair_variances(np.atleast_2d(np.cov(means, rowvar=False)))
-    within = losses.reshape(-1, M) - means[code]
-    of_rows = pair_variances(within.T @ within / max(len(code) - R * k, 1)) * k / n
+    of_folds = _pair_variances(np.atleast_2d(np.cov(means, rowvar=False)))
+    deviations = losses.reshape(-1, M) - means[code]
+    of_rows = (
+        _pair_variances(deviations.T @ deviations / max(len(code) - R * k, 1)) * k / n
+    )
     limit = special.fdtri(k - 1, max(n - k, 1), 1 - 1e-4)
     wider = student_quantile(0.95, k - 1) / student_quantile(0.95, df)
     corrected = (1 / (R * k) + design.ratio) * of_folds * wider**2
     return np.where(of_folds > limit * of_rows, corrected, 0.0)
 
 
-def pair_variances(C) -> np.ndarray:
+def _pair_variances(C) -> np.ndarray:
     """Variances (M, M) of the differences from a covariance (M, M)."""
     d = np.diag(C)
     return np.maximum(d[:, None] + d - 2 * C, 0.0)
@@ -290,14 +294,14 @@ def design_of(split, data) -> CrossValidationDesign:
     fold_of = np.full((split.repeats, n), -1)
     for f, (_, test) in enumerate(split.folds):
         fold_of[f // split.per_repeat, test] = f % split.per_repeat
-    along = split.kind == "time-ordered"
+    is_ordered = split.kind == "time-ordered"
     return CrossValidationDesign(
         split.ratio,
         split.per_repeat,
         fold_of,
         data.weight,
         data.group,
-        data.time if along else None,
+        data.time if is_ordered else None,
     )
 
 
@@ -317,28 +321,35 @@ def estimate_scores(losses, design, names, metric=None, known=None) -> ScoreEsti
     w = design.weight
     units = row_units(n, design.group, design.time)
     covariance, df = covariance_of_means(losses.mean(0), units, w)
-    of_rows = pair_variances(covariance)
+    of_rows = _pair_variances(covariance)
     if R > 1:
-        repeat_means = np.stack([np.average(one, axis=0, weights=w) for one in losses])
+        repeat_means = np.stack(
+            [
+                np.average(repeat_losses_of, axis=0, weights=w)
+                for repeat_losses_of in losses
+            ]
+        )
         splits = np.atleast_2d(np.cov(repeat_means, rowvar=False)) / R
-        training = training_variance(losses, design.fold_of, design.ratio, design.folds)
+        training = _training_variance(
+            losses, design.fold_of, design.ratio, design.folds
+        )
         training = np.minimum(training, design.ratio * of_rows)
         if known is not None:
-            training = training_of_stopped(losses, design, known, of_rows, training)
+            training = _training_of_stopped(losses, design, known, of_rows, training)
     else:
         splits = np.zeros((M, M))
-        along = units.kind is TestKind.TIME
+        is_over_time = units.kind is TestKind.TIME
         fades = min(1.0, STABLE_ROWS / n)
-        training = np.zeros((M, M)) if along else fades * design.ratio * of_rows
+        training = np.zeros((M, M)) if is_over_time else fades * design.ratio * of_rows
     single = np.diag(covariance)
     if units.kind is not TestKind.TIME:
-        uneven = uneven_fold_variance(losses, design, df)
+        uneven = _uneven_fold_variance(losses, design, df)
         training = np.maximum(training, uneven - of_rows)
         single = single * (1 + design.ratio)
     single = single + np.diag(splits)
     covariance = covariance + splits
     mean_loss = np.average(losses.mean(0), axis=0, weights=w)
-    g, slope = metric_map(metric, mean_loss)
+    g, slope = _metric_map(metric, mean_loss)
     return ScoreEstimates(
         tuple(names),
         g,
@@ -351,7 +362,7 @@ def estimate_scores(losses, design, names, metric=None, known=None) -> ScoreEsti
     )
 
 
-def metric_map(metric, mean_loss) -> tuple[np.ndarray, np.ndarray]:
+def _metric_map(metric, mean_loss) -> tuple[np.ndarray, np.ndarray]:
     """(g(L), g'(L)) of mean losses (M,)."""
     if metric is None:
         return mean_loss, np.ones_like(mean_loss)
@@ -371,8 +382,8 @@ def jackknife_scores(score, predictions, y, design, names) -> ScoreEstimates:
         seen &= np.isfinite(np.asarray(p).reshape(len(y), -1)).all(1)
     rows = np.flatnonzero(seen)
     total = len(rows)
-    along = design.time is not None
-    if total > JACKKNIFE_ROWS and not along and design.group is None:
+    is_over_time = design.time is not None
+    if total > JACKKNIFE_ROWS and not is_over_time and design.group is None:
         rows = np.sort(
             np.random.default_rng(0).choice(rows, JACKKNIFE_ROWS, replace=False)
         )
@@ -380,7 +391,7 @@ def jackknife_scores(score, predictions, y, design, names) -> ScoreEstimates:
     units = row_units(len(rows), part.group, part.time)
     blocks = min(BLOCKS, units.count)
     order = np.arange(units.count)
-    if not along:
+    if not is_over_time:
         order = np.random.default_rng(1).permutation(order)
     block_of_unit = np.empty(units.count, dtype=int)
     block_of_unit[order] = np.arange(units.count) * blocks // units.count
@@ -389,16 +400,16 @@ def jackknife_scores(score, predictions, y, design, names) -> ScoreEstimates:
     value = lambda p, keep: score(
         y[rows][keep], p[rows][keep], *(() if w is None else (w[keep],))
     )
-    everything = np.ones(len(rows), dtype=bool)
-    means = np.array([value(p, everything) for p in predictions])
+    all_rows = np.ones(len(rows), dtype=bool)
+    means = np.array([value(p, all_rows) for p in predictions])
     left_out = np.array(
         [[value(p, block != b) for p in predictions] for b in range(blocks)]
     )
     deviation = left_out - left_out.mean(0)
     covariance = (blocks - 1) / blocks * deviation.T @ deviation
     covariance *= len(rows) / max(total, 1)
-    training = design.ratio * pair_variances(covariance) * (not along)
-    factor = 1.0 if along else 1 + design.ratio
+    training = design.ratio * _pair_variances(covariance) * (not is_over_time)
+    factor = 1.0 if is_over_time else 1 + design.ratio
     return ScoreEstimates(
         tuple(names),
         means,
@@ -453,13 +464,13 @@ def normal_draws(estimates, n_draws=DRAWS) -> np.ndarray:
     return z
 
 
-def unit_pair_errors(estimates) -> np.ndarray:
+def _unit_pair_errors(estimates) -> np.ndarray:
     """Standard errors (M, M) of the drawn differences; inf where there is none."""
-    error = np.sqrt(pair_variances(estimates.covariance))
+    error = np.sqrt(_pair_variances(estimates.covariance))
     return np.where(error > 0, error, np.inf)
 
 
-def tail_share(largest, t, single, pairs) -> float:
+def _tail_share(largest, t, single, pairs) -> float:
     """P(max >= t) from draws, bounded by the single p value and by Bonferroni's."""
     share = (1 + np.count_nonzero(largest >= t)) / (1 + len(largest))
     return float(min(max(min(share, pairs * single), single), 1.0))
@@ -469,25 +480,25 @@ def p_against_best(estimates, best, draws=None) -> np.ndarray:
     """Eq. (5): adjusted p values (M,) of the differences from the method at `best`."""
     M = len(estimates.names)
     z = normal_draws(estimates) if draws is None else draws
-    drawn_error = unit_pair_errors(estimates)
+    drawn_error = _unit_pair_errors(estimates)
     gap = np.abs(estimates.means - estimates.means[best])
     error = np.array([estimates.pair_error(m, best) for m in range(M)])
-    single = np.array([two_sided_p(g, e, estimates.df) for g, e in zip(gap, error)])
+    single = np.array([_two_sided_p(g, e, estimates.df) for g, e in zip(gap, error)])
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, gap / error, np.where(gap > 0, np.inf, 0.0))
-    others = [m for m in np.argsort(t, kind="stable") if m != best]  # least first
+    rivals = [m for m in np.argsort(t, kind="stable") if m != best]  # least first
     adjusted = np.ones(M)
     inside = [best]
     largest = np.zeros(len(z))
-    for m in others:
+    for m in rivals:
         apart = np.abs(z[:, [m]] - z[:, inside]) / drawn_error[m, inside]
         largest = np.maximum(largest, apart.max(1))
         inside.append(m)
         pairs = len(inside) * (len(inside) - 1) // 2
-        adjusted[m] = tail_share(largest, t[m], single[m], pairs)
+        adjusted[m] = _tail_share(largest, t[m], single[m], pairs)
     # steps run from the largest difference down: p values do not fall on the way
     running = 0.0
-    for m in reversed(others):
+    for m in reversed(rivals):
         running = max(running, adjusted[m])
         adjusted[m] = running
     return adjusted
@@ -501,20 +512,20 @@ def p_better_than(estimates, baseline, greater, draws=None) -> np.ndarray:
     M = len(estimates.names)
     z = normal_draws(estimates) if draws is None else draws
     sign = 1.0 if greater else -1.0
-    others = [m for m in range(M) if m != baseline]
-    drawn_error = unit_pair_errors(estimates)[baseline]
+    rivals = [m for m in range(M) if m != baseline]
+    drawn_error = _unit_pair_errors(estimates)[baseline]
     largest = np.zeros(len(z)) - np.inf
-    for m in others:
+    for m in rivals:
         largest = np.maximum(largest, (z[:, m] - z[:, baseline]) / drawn_error[m])
     out = np.ones(M)
-    for m in others:
+    for m in rivals:
         error = estimates.pair_error(m, baseline)
         gain = sign * float(estimates.means[m] - estimates.means[baseline])
         if error == 0:
             out[m] = 1.0 if gain <= 0 else 0.0
             continue
         t = gain / error
-        out[m] = tail_share(
-            largest, t, float(special.stdtr(estimates.df, -t)), len(others)
+        out[m] = _tail_share(
+            largest, t, float(special.stdtr(estimates.df, -t)), len(rivals)
         )
     return out

@@ -38,9 +38,9 @@ variance of Nadeau and Bengio in place of s^2.
 
 **What stays valid.** A stopped method is not forgotten: it has all rows of the repeats
 it was in, takes its place among the M methods over which p values are adjusted, and the
-repeats that it did not run are filled in (`filled`) with the leader's plus its own
-differences from the leader, so that it is compared where both were measured. The
-leader is simpler, so that a stopped method would not have been kept for simplicity
+repeats that it did not run are filled in (`fill_unrun_repeats`) with the leader's plus
+its own differences from the leader, so that it is compared where both were measured.
+The leader is simpler, so that a stopped method would not have been kept for simplicity
 either. Decisions rest on the losses of whole repeats and on the order of the methods,
 not on a clock or on which fit was done first: they are the same on any number of
 processes and in a run that is resumed.
@@ -98,8 +98,8 @@ def loss_reach(differences, repeats, design) -> tuple[float, float, float]:
     if r == 1:
         units = row_units(d.shape[1], part.group, part.time)
         covariance, df = covariance_of_means(d.T, units, w)
-        between = between_fold_variance(d, part.fold_of[:1], design.folds, w)
-        variance = max(float(covariance[0, 0]), float(between[0, 0]))
+        between_folds = between_fold_variance(d, part.fold_of[:1], design.folds, w)
+        variance = max(float(covariance[0, 0]), float(between_folds[0, 0]))
     else:
         variance, df = fold_variance(d, part.fold_of[:r], design.folds, w)
     left = (repeats - r) / repeats if r == 1 else (repeats - r) / (repeats * r)
@@ -131,7 +131,7 @@ def score_reach(differences, ratio, repeats, r) -> tuple[float, float, float]:
     return float(d.mean()), corrected_standard_error(d, ratio) * left, len(d) - 1.0
 
 
-def filled(values, reference) -> np.ndarray:
+def fill_unrun_repeats(values, reference) -> np.ndarray:
     """Values of the repeats or folds that were not run, from those of a reference.
 
     The first axis is that of repeats or folds. What is missing has the mean difference
@@ -140,8 +140,8 @@ def filled(values, reference) -> np.ndarray:
 
     Examples
     --------
-    >>> from pansophy.compare.evaluation.racing import filled
-    >>> filled([3.0, 5.0], [1.0, 2.0, 6.0]).tolist()
+    >>> from pansophy.compare.evaluation.racing import fill_unrun_repeats
+    >>> fill_unrun_repeats([3.0, 5.0], [1.0, 2.0, 6.0]).tolist()
     [3.0, 5.0, 8.5]
     """
     values = np.asarray(values, dtype=float)

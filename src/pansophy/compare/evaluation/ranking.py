@@ -42,7 +42,7 @@ from .paired_tests import (
     p_better_than,
     score_interval,
 )
-from .racing import RaceStop, filled
+from .racing import RaceStop, fill_unrun_repeats
 from .statistics import Interval, optimism_of_shares, student_quantile
 
 LAST_VALUE = "last value"  # along time
@@ -131,18 +131,18 @@ class KeptMethod(NamedTuple):
 
 def score_estimates(trials, metrics, split, data) -> dict[str, ScoreEstimates]:
     """By metric, the scores of the methods that finished, with their covariance."""
-    done = [t for t in trials if not t.failure]
-    if not done:
+    finished = [t for t in trials if not t.failure]
+    if not finished:
         return {}
     design = design_of(split, data)
-    return {m.name: estimates_of_metric(done, m, design, data.y) for m in metrics}
+    return {m.name: _estimates_of_metric(finished, m, design, data.y) for m in metrics}
 
 
-def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
+def _estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
     """Estimates of one metric: from losses of rows, else of blocks, else of folds.
 
     What a method did not run after it was stopped is filled in from the best that
-    finished (`racing.filled`).
+    finished (`racing.fill_unrun_repeats`).
     """
     names = [t.method.name for t in done]
     stopped = np.array([t.stopped is not None for t in done])
@@ -166,12 +166,12 @@ def estimates_of_metric(done, metric, design, y) -> ScoreEstimates:
         if result is not None and np.isfinite(result.covariance).all():
             sign = 1.0 if metric.greater else -1.0
             of_folds = [t.scores[metric.name] for t in done]
-            of_folds = mean_scores(of_folds, stopped, sign)
+            of_folds = _mean_scores(of_folds, stopped, sign)
             pooled = metric.pooled | ~np.isfinite(of_folds)
-            of_rows = [pooled_scores(t, metric, y, design.weight) for t in done]
-            of_rows = mean_scores(of_rows, stopped, sign)
+            of_rows = [_pooled_scores(t, metric, y, design.weight) for t in done]
+            of_rows = _mean_scores(of_rows, stopped, sign)
             return result._replace(means=np.where(pooled, of_rows, of_folds))
-    return fold_estimates(done, metric, design.ratio)
+    return _fold_estimates(done, metric, design.ratio)
 
 
 def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
@@ -183,16 +183,17 @@ def fill_stopped(values, stopped, sign) -> list[np.ndarray]:
     values = [np.asarray(v, dtype=float) for v in values]
     if not np.any(stopped):
         return values
-    most = max(map(len, values))
-    longest = [m for m, v in enumerate(values) if len(v) == most]
+    n_most = max(map(len, values))
+    longest = [m for m, v in enumerate(values) if len(v) == n_most]
     finished = np.flatnonzero(~np.asarray(stopped)) if not np.all(stopped) else longest
     best = max(finished, key=lambda m: sign * np.nanmean(values[m]))
     return [
-        filled(v, values[best]) if len(v) < len(values[best]) else v for v in values
+        fill_unrun_repeats(v, values[best]) if len(v) < len(values[best]) else v
+        for v in values
     ]
 
 
-def mean_scores(values, stopped, sign) -> np.ndarray:
+def _mean_scores(values, stopped, sign) -> np.ndarray:
     """Mean scores (M,) of values by repeat or fold, stopped methods filled."""
     return np.array([np.mean(v) for v in fill_stopped(values, stopped, sign)])
 
@@ -207,13 +208,13 @@ def repeat_losses(trial, metric, y) -> np.ndarray | None:
     if P is None:
         return None
     out = np.full(P.shape[:2], np.nan)
-    for one, p in zip(out, P):
+    for row_losses, p in zip(out, P):
         seen = np.isfinite(p.reshape(len(p), -1)).all(1)
-        one[seen] = metric.row_losses(y[seen], p[seen])
+        row_losses[seen] = metric.row_losses(y[seen], p[seen])
     return out
 
 
-def pooled_scores(trial, metric, y, weight=None) -> list[float]:
+def _pooled_scores(trial, metric, y, weight=None) -> list[float]:
     """The score of all held-out rows together, in each repeat."""
     P = trial.all_predictions
     P = trial.predictions[None] if P is None else P
@@ -225,7 +226,7 @@ def pooled_scores(trial, metric, y, weight=None) -> list[float]:
     return results
 
 
-def fold_estimates(done, metric, ratio) -> ScoreEstimates:
+def _fold_estimates(done, metric, ratio) -> ScoreEstimates:
     """Estimates from scores of folds alone, with Nadeau's and Bengio's correction."""
     stopped = np.array([t.stopped is not None for t in done])
     scores = [t.scores[metric.name] for t in done]
@@ -256,8 +257,8 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     `estimates` are those of `score_estimates`.
     """
     first = metrics[0]
-    done = [t for t in trials if not t.failure]
-    if not done:
+    finished = [t for t in trials if not t.failure]
+    if not finished:
         return []
     ranking = estimates[first.name]
     sign = -1.0 if first.greater else 1.0
@@ -270,7 +271,7 @@ def rank_methods(trials, metrics, estimates) -> list[RankedMethod]:
     rows = []
     below_dummy = False
     for rank, m in enumerate(order):
-        trial = done[m]
+        trial = finished[m]
         difference = probabilities = None
         if m != best:
             difference = ranking.difference(names[m], names[best]).interval
@@ -347,19 +348,19 @@ def compare_with_baselines(name, estimates, greater) -> list[BaselineComparison]
     """
     names = estimates.names
     known = np.isfinite(estimates.covariance).all()
-    out = []
-    for other in BASELINES:
-        if other not in names or other == name:
+    comparisons = []
+    for baseline in BASELINES:
+        if baseline not in names or baseline == name:
             continue
-        d = estimates.difference(name, other)
+        d = estimates.difference(name, baseline)
         p = 1.0
         if known:
-            better = p_better_than(estimates, names.index(other), greater)
+            better = p_better_than(estimates, names.index(baseline), greater)
             p = float(better[names.index(name)])
-        out.append(
-            BaselineComparison(other, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
+        comparisons.append(
+            BaselineComparison(baseline, d.interval, bool(p < SIGNIFICANCE_LEVEL), p)
         )
-    return out
+    return comparisons
 
 
 def tradeoff_of_best(rows, kept, greater, bias=None) -> Tradeoff | None:
@@ -392,8 +393,8 @@ def choose_model(rows, order, rule="simplest") -> KeptMethod:
     if best.method == DUMMY:
         return KeptMethod(DUMMY, KeepReason.DUMMY_BEST)
     if rule == "best":
-        alone = all(r.standing is Standing.WORSE for r in rows[1:])
-        reason = KeepReason.TOP_SCORER if alone else KeepReason.REQUESTED
+        is_alone = all(r.standing is Standing.WORSE for r in rows[1:])
+        reason = KeepReason.TOP_SCORER if is_alone else KeepReason.REQUESTED
         return KeptMethod(best.method, reason)
     for r in rows:
         if r.method == DUMMY and r.standing is Standing.TIED:
@@ -454,6 +455,6 @@ def without_share_optimism(score, counts, df) -> Interval:
 def without_selection_bias(score, bias, metric) -> Interval:
     """A score and its interval, both made worse by the bias, within the bounds."""
     shift = -bias if metric.greater else bias
-    least, greatest = metric.bounds
-    mean, low, high = (float(np.clip(v + shift, least, greatest)) for v in score[:3])
+    lowest, greatest = metric.bounds
+    mean, low, high = (float(np.clip(v + shift, lowest, greatest)) for v in score[:3])
     return Interval(mean, low, high, score.error)

@@ -89,17 +89,17 @@ class ResidualScale(NamedTuple):
     def inverse(self, values) -> np.ndarray:
         """The inverse of g; amounts that cannot be negative are not."""
         if self.transform == "identity":
-            out = values
+            amounts = values
         elif self.transform == "log":
             with np.errstate(over="ignore"):
-                out = np.exp(values)
+                amounts = np.exp(values)
         else:
             root = np.maximum(values, 0.0)
             d = np.sqrt(self.dispersion)
             with np.errstate(over="ignore"):
                 root = np.sinh(d * root) / d if d > 0 else root
-                out = root**2 - ANSCOMBE
-        return np.maximum(out, 0.0) if self.non_negative else out
+                amounts = root**2 - ANSCOMBE
+        return np.maximum(amounts, 0.0) if self.non_negative else amounts
 
     def spread(self, p, frame=None) -> np.ndarray:
         """u (n,) of rows with predictions p and the columns of a frame."""
@@ -115,7 +115,7 @@ class ResidualScale(NamedTuple):
         log_spread = np.zeros(len(p))
         for column, edges, heights in zip(self.columns, self.edges, self.heights):
             x = p if column == 0 else values[:, column - 1]
-            log_spread += heights[bin_codes(x, edges[np.isfinite(edges)])]
+            log_spread += heights[residual_bins(x, edges[np.isfinite(edges)])]
         return np.exp(log_spread)
 
 
@@ -166,7 +166,7 @@ def fit_residual_scale(task, y, p, frame=None, counts=None, groups=None):
         ratios = np.log(y) - np.log(p)
         zero = np.zeros(len(y))
         gain = row_losses(y - p, zero, w) - row_losses(ratios, zero, w) - np.log(y)
-        if is_gain(gain, w):
+        if _is_gain(gain, w):
             unscaled = ScaleFit(log, ratios)
     columns, edges, heights, log_spread = fit_log_spread(
         unscaled.scores, p, frame, w, groups
@@ -200,7 +200,7 @@ def row_losses(r, log_spread, w) -> np.ndarray:
     return log_spread + 2 * np.log(mean) + 2 * t / mean
 
 
-def is_gain(gain, w) -> bool:
+def _is_gain(gain, w) -> bool:
     """Whether a mean over rows is above 0 by two standard errors."""
     c = effective_counts(w, are_whole(w))
     mean = np.average(gain, weights=c)
@@ -208,7 +208,7 @@ def is_gain(gain, w) -> bool:
     return bool(mean > 2 * np.sqrt(variance / c.sum()))
 
 
-def row_digits(p, values, groups=None) -> np.ndarray:
+def _row_digits(p, values, groups=None) -> np.ndarray:
     """A number in [0, 1) of each row, or of each group, as good as random."""
     if groups is None:
         return MixedFrame(np.column_stack([p, values])).digits()
@@ -221,27 +221,27 @@ def fit_log_spread(r, p, frame, w, groups=None):
     n = len(r)
     values = np.zeros((n, 0)) if frame is None else frame.values[:, :SCREENED_COLUMNS]
     X = np.column_stack([p, values])
-    digits = row_digits(p, values, groups)
-    fitted = first_rows(digits, w)
+    digits = _row_digits(p, values, groups)
+    fitted = _rows_of_smallest_digits(digits, w)
     fold = (digits * 2.0**40).astype(np.int64) % FOLDS
     t = np.sqrt(np.abs(r))
-    edges = [quantile_edges(x, w[fitted]) for x in X[fitted].T]
-    codes = np.column_stack([bin_codes(x, e) for x, e in zip(X.T, edges)])
+    edges = [_quantile_edges(x, w[fitted]) for x in X[fitted].T]
+    codes = np.column_stack([residual_bins(x, e) for x, e in zip(X.T, edges)])
     path = np.zeros((STUMPS + 1, n))
     for k in range(FOLDS):
         held_out = fitted & (fold == k)
         rows = fitted & (fold != k)
         if held_out.any() and rows.any():
-            steps = boosted_stumps(codes[rows], t[rows], w[rows], STUMPS)
-            path[:, held_out] = summed_path(steps, codes[held_out])
+            steps = _boosted_stumps(codes[rows], t[rows], w[rows], STUMPS)
+            path[:, held_out] = _summed_path(steps, codes[held_out])
     losses = [row_losses(r[fitted], f[fitted], w[fitted]) for f in path]
     best = int(np.argmin([np.average(loss, weights=w[fitted]) for loss in losses]))
-    nothing = np.zeros(0, int), np.zeros((0, BINS - 1)), np.zeros((0, BINS + 1))
-    if best == 0 or not is_gain(losses[0] - losses[best], w[fitted]):
-        return *nothing, np.zeros(n)
-    steps = boosted_stumps(codes[fitted], t[fitted], w[fitted], best)
+    no_steps = np.zeros(0, int), np.zeros((0, BINS - 1)), np.zeros((0, BINS + 1))
+    if best == 0 or not _is_gain(losses[0] - losses[best], w[fitted]):
+        return *no_steps, np.zeros(n)
+    steps = _boosted_stumps(codes[fitted], t[fitted], w[fitted], best)
     log_spread = path[best]
-    log_spread[~fitted] = summed_path(steps, codes[~fitted])[-1]
+    log_spread[~fitted] = _summed_path(steps, codes[~fitted])[-1]
     columns = np.unique([j for j, _ in steps])
     heights = np.zeros((len(columns), BINS + 1))
     for j, step in steps:
@@ -252,14 +252,14 @@ def fit_log_spread(r, p, frame, w, groups=None):
     return columns, padded, heights, log_spread
 
 
-def first_rows(digits, w) -> np.ndarray:
+def _rows_of_smallest_digits(digits, w) -> np.ndarray:
     """Mask of the rows of smallest digits that count as MAX_ROWS, or a few more."""
     _, code = np.unique(digits, return_inverse=True)
     rows = np.bincount(code.ravel(), w)
     return (np.cumsum(rows) - rows < MAX_ROWS)[code.ravel()]
 
 
-def quantile_edges(x, w) -> np.ndarray:
+def _quantile_edges(x, w) -> np.ndarray:
     """At most BINS - 1 distinct quantiles of the values that are known."""
     known = np.isfinite(x)
     total = w[known].sum()
@@ -269,12 +269,12 @@ def quantile_edges(x, w) -> np.ndarray:
     return np.unique(values_at_ranks(x[known], w[known], ranks))
 
 
-def bin_codes(x, edges) -> np.ndarray:
+def residual_bins(x, edges) -> np.ndarray:
     """0 up to the first edge, and so on; BINS where x is missing."""
     return np.where(np.isnan(x), BINS, np.searchsorted(edges, x))
 
 
-def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
+def _boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
     """Stumps of f that minimise eq. (4): pairs of a column and its heights by bin.
 
     The mean of t in a leaf over that of all rows is what exp(f / 2) lacks there.
@@ -287,7 +287,7 @@ def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
         mean = np.average(scaled, weights=w)
         if not mean > 0:
             break
-        gains, cuts, sums = best_cuts(codes[:, columns], w * scaled / mean, w)
+        gains, cuts, sums = _best_cuts(codes[:, columns], w * scaled / mean, w)
         if not stumps and len(columns) > MAX_COLUMNS:
             kept = np.sort(np.argsort(-gains, kind="stable")[:MAX_COLUMNS])
             columns = columns[kept]
@@ -308,7 +308,7 @@ def boosted_stumps(codes, t, w, n_stumps) -> list[tuple[int, np.ndarray]]:
     return stumps
 
 
-def best_cuts(codes, observed, rows):
+def _best_cuts(codes, observed, rows):
     """Gain and place of each column's best cut, and sums (2, J, BINS + 1)."""
     J = codes.shape[1]
     flat = (codes + np.arange(J) * (BINS + 1)).ravel()
@@ -329,7 +329,7 @@ def best_cuts(codes, observed, rows):
     return gain.max(axis=1), gain.argmax(axis=1), sums
 
 
-def summed_path(stumps, codes) -> np.ndarray:
+def _summed_path(stumps, codes) -> np.ndarray:
     """f of rows after 0, 1, ... stumps, (STUMPS + 1, n)."""
     path = np.zeros((STUMPS + 1, len(codes)))
     for i, (j, step) in enumerate(stumps):

@@ -74,18 +74,18 @@ def row_interval(
         raise ValueError("At least two rows (or groups) are needed for an interval.")
     G = len(w)
     m = float(s.sum() / w.sum())
-    off = s - m * w
-    error = float(np.sqrt(G / (G - 1) * (off**2).sum()) / w.sum())
+    deviation = s - m * w
+    error = float(np.sqrt(G / (G - 1) * (deviation**2).sum()) / w.sum())
     if error <= 1e-12 * max(abs(m), 1e-300):  # every unit the same
         return Interval(m, m, m, 0.0)
     if method == "bca" or (method == "auto" and G <= SMALL):
-        low, high = bca_interval(s, w, level, n_resamples, make_rng(random_state))
+        low, high = _bca_interval(s, w, level, n_resamples, make_rng(random_state))
         return Interval(m, low, high, error)
     reach = student_quantile(level, G - 1) * error
     return Interval(m, m - reach, m + reach, error)
 
 
-def bca_interval(s, w, level, n_resamples, rng):
+def _bca_interval(s, w, level, n_resamples, rng):
     """Limits of sum(s) / sum(w) over units drawn with replacement."""
     ratio = lambda s, w, axis=-1: s.sum(axis) / w.sum(axis)
     with warnings.catch_warnings():
@@ -132,10 +132,10 @@ def mcnemar_test(right_a, right_b, method="mid-p") -> McNemarTest:
         raise ValueError("right_a and right_b must hold no missing values.")
     a, b = a.astype(bool), b.astype(bool)
     first, second = int((a & ~b).sum()), int((b & ~a).sum())
-    few = min(first, second)
+    fewer = min(first, second)
     n = first + second
-    p = 2 * stats.binom.cdf(few, n, 0.5)
-    p -= stats.binom.pmf(few, n, 0.5) if method == "mid-p" else 0.0
+    p = 2 * stats.binom.cdf(fewer, n, 0.5)
+    p -= stats.binom.pmf(fewer, n, 0.5) if method == "mid-p" else 0.0
     return McNemarTest(first, second, float(min(p, 1.0)))
 
 
@@ -158,12 +158,12 @@ def bootstrap_difference(values, observed, level, n_units) -> PairedDifference:
         return PairedDifference(0.0, 0.0, 0.0, 1.0)
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     half = 0.5 * (values == 0).sum()
-    few = min((values < 0).sum() + half, (values > 0).sum() + half)
-    p = min((1 + 2 * few) / (1 + len(values)), 1.0)
+    smaller_tail = min((values < 0).sum() + half, (values > 0).sum() + half)
+    p = min((1 + 2 * smaller_tail) / (1 + len(values)), 1.0)
     error = values.std(ddof=1) * np.sqrt(n_units / max(n_units - 1, 1))
     if error > 0:
         tail = float(2 * special.stdtr(max(n_units - 1, 1), -abs(observed) / error))
-        p = tail if few < FEW else max(p, tail)
+        p = tail if smaller_tail < FEW else max(p, tail)
     return PairedDifference(float(observed), float(low), float(high), float(p))
 
 

@@ -53,15 +53,15 @@ HEAVY_SHARE = 1 / 3  # of their sum
 
 def finite_array(values, what, least=1) -> np.ndarray:
     """A finite float array of at least `least` entries, or one clear sentence."""
-    out = np.asarray(values, dtype=float)
-    if len(out) < least:
+    numbers = np.asarray(values, dtype=float)
+    if len(numbers) < least:
         count = {2: "two"}.get(least, str(least))
-        few = f"At least {count} {what} are needed, got {len(out)}."
-        raise ValueError(few if least > 1 else f"There are no {what}.")
-    if not np.isfinite(out).all():
-        where = int(np.argwhere(~np.isfinite(out))[0][0])
-        raise ValueError(f"{what} must be finite; number {where} is not.")
-    return out
+        too_few = f"At least {count} {what} are needed, got {len(numbers)}."
+        raise ValueError(too_few if least > 1 else f"There are no {what}.")
+    if not np.isfinite(numbers).all():
+        position = int(np.argwhere(~np.isfinite(numbers))[0][0])
+        raise ValueError(f"{what} must be finite; number {position} is not.")
+    return numbers
 
 
 def check_level(level):
@@ -141,8 +141,8 @@ def studentized_range_tail(q, m, df) -> float:
     z, mass = gauss_legendre(80)
     z = 8 * z  # the largest of the m
     phi = 8 * m * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    within = special.ndtr(z) - special.ndtr(z - q * s[:, None])
-    inside = (weight * f) @ (within ** (m - 1) @ (mass * phi))
+    within_range = special.ndtr(z) - special.ndtr(z - q * s[:, None])
+    inside = (weight * f) @ (within_range ** (m - 1) @ (mass * phi))
     return float(np.clip(1 - inside, 0, 1))
 
 
@@ -171,10 +171,10 @@ def adjust_against_best(p, df) -> np.ndarray:
     t = -special.stdtrit(df, p[order] / 2)
     left = np.arange(len(p) + 1, 1, -1)
     steps = [
-        one
-        if m == 2 or one in (0, 1)
-        else max(studentized_range_tail(np.sqrt(2) * x, m, df), one)
-        for x, m, one in zip(t, left, p[order])
+        p_value
+        if m == 2 or p_value in (0, 1)
+        else max(studentized_range_tail(np.sqrt(2) * x, m, df), p_value)
+        for x, m, p_value in zip(t, left, p[order])
     ]
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(steps) if len(p) else p
@@ -348,7 +348,7 @@ def expected_loss_of_best(
         left = (drawn == 0).astype(float)
         mass = left @ w
         rest = left @ S
-        at = np.arange(len(drawn))
-        gap = (rest[at, chosen] - rest[:, best])[mass > 0] / mass[mass > 0]
+        draw_index = np.arange(len(drawn))
+        gap = (rest[draw_index, chosen] - rest[:, best])[mass > 0] / mass[mass > 0]
         cost, kept = cost + gap.sum(), kept + len(gap)
     return float(means[best] + max(cost / max(kept, 1), 0.0))

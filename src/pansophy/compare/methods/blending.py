@@ -75,13 +75,13 @@ def greedy_weights(
     array([0.5, 0.5, 0. ])
     """
     if len(y) > MAX_WEIGHT_ROWS:
-        some = np.linspace(0, len(y) - 1, MAX_WEIGHT_ROWS).astype(int)
-        P, y, w = P[:, some], y[some], None if w is None else w[some]
-    alone = [loss(y, p, w) for p in P]
+        sampled = np.linspace(0, len(y) - 1, MAX_WEIGHT_ROWS).astype(int)
+        P, y, w = P[:, sampled], y[sampled], None if w is None else w[sampled]
+    single_losses = [loss(y, p, w) for p in P]
     counts = np.zeros(len(P))
-    counts[int(np.argmin(alone))] = 1
-    total = P[int(np.argmin(alone))].astype(float)
-    best = min(alone)
+    counts[int(np.argmin(single_losses))] = 1
+    total = P[int(np.argmin(single_losses))].astype(float)
+    best = min(single_losses)
     kept = counts.copy()
     for r in range(2, rounds + 1):
         open_to = (
@@ -99,10 +99,10 @@ def greedy_weights(
     return kept / kept.sum()
 
 
-def has_preparation(model) -> bool:
+def _has_preparation(model) -> bool:
     """Whether a model is a preparation and an estimator."""
-    two = isinstance(model, Pipeline) and len(model) == 2
-    return two and isinstance(model[0], Preparation)
+    is_pair = isinstance(model, Pipeline) and len(model) == 2
+    return is_pair and isinstance(model[0], Preparation)
 
 
 @dataclass(eq=False, repr=False)
@@ -138,13 +138,13 @@ class Blend(Estimator):
         fitted = []
         for _, model in self.members:
             model = clone(model)
-            if not has_preparation(model):
+            if not _has_preparation(model):
                 fitted.append(fit_pipeline(model, frame, y, *row_information))
                 continue
             key = preparation_key(model[0])
             if key not in shelf:
-                made = model[0].fit_transform(frame, y, sample_weight)
-                shelf[key] = model[0], made
+                prepared = model[0].fit_transform(frame, y, sample_weight)
+                shelf[key] = model[0], prepared
             prepare, X = shelf[key]
             fit_pipeline(
                 model[1:], X.copy(), y, *row_information
@@ -163,7 +163,7 @@ class Blend(Estimator):
         parts = []
         for a, model in zip(self.weights_.values(), self.members_):
             X = frame
-            if has_preparation(model):  # often one and the same, see `fit`
+            if _has_preparation(model):  # often one and the same, see `fit`
                 prepare, model = model[0], model[1]
                 if id(prepare) not in seen:
                     seen[id(prepare)] = prepare.transform(frame)

@@ -83,19 +83,19 @@ def capability_of(cls) -> Capability:
     model = cls()
     tags = get_tags(model)
     classifier_tags = tags.classifier_tags
-    several = tags.target_tags.multi_output
+    is_multi_output = tags.target_tags.multi_output
     kind = tags.estimator_type or ("transformer" if tags.transformer_tags else "other")
     labels = bool(classifier_tags and classifier_tags.multi_label)
     return Capability(
         cls.__name__,
         f"{'.'.join(cls.__module__.split('.')[:2])}.{cls.__name__}",
         kind,
-        tasks_of(cls.__name__, kind, labels),
+        _tasks_of(cls.__name__, kind, labels),
         bool(tags.input_tags.allow_nan),
         "categorical_features" in model.get_params(deep=False),
         bool(tags.input_tags.sparse),
         "sample_weight" in inspect.signature(cls.fit).parameters,
-        bool(several and kind == "regressor"),
+        bool(is_multi_output and kind == "regressor"),
         labels,
         hasattr(model, "predict_proba"),
         hasattr(cls, "partial_fit"),
@@ -104,7 +104,7 @@ def capability_of(cls) -> Capability:
     )
 
 
-def tasks_of(name, kind, labels) -> tuple[str, ...]:
+def _tasks_of(name, kind, labels) -> tuple[str, ...]:
     if kind == "classifier":
         return (CLASS, LABELS) if labels else (CLASS,)
     if kind == "regressor":

@@ -65,8 +65,8 @@ class FitCost(NamedTuple):
 @cache
 def measured_costs() -> dict:
     """Measured costs: {"reference": s, "methods": {"task/name": {...}}}."""
-    here = resources.files("pansophy.compare.methods")
-    text = here.joinpath("costs.json").read_text("utf-8")
+    package_files = resources.files("pansophy.compare.methods")
+    text = package_files.joinpath("costs.json").read_text("utf-8")
     return json.loads(text)
 
 
@@ -133,8 +133,8 @@ def predict_cost(
     )
     times *= 6 if method.calibrated else 1  # five inner folds, and all rows
     factor = relative_slowness() if factor is None else factor
-    many = n >= MANY_ROWS and "many" in numbers
-    seconds = power_law(numbers["many" if many else "fit"], n, d, k)
+    has_many_rows = n >= MANY_ROWS and "many" in numbers
+    seconds = power_law(numbers["many" if has_many_rows else "fit"], n, d, k)
     if categories and "categories" in numbers:
         seconds += power_law(numbers["categories"], n, 10 * categories, k)
     if n in EARLY_STOPPING_ROWS:
@@ -148,7 +148,7 @@ def predict_cost(
     )
 
 
-def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
+def _cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
     """`predict_cost` for the columns and classes of a schema."""
     d = prepared_width(schema, method.native)
     k = max(2, len(schema.classes))
@@ -165,7 +165,7 @@ def cost_on_schema(method, schema, n, factor=None) -> FitCost | None:
 
 def fit_and_predict_seconds(method, schema, n, tested=0, factor=None) -> float:
     """Seconds of a fit on n rows that answers for `tested` others; 0: not known."""
-    cost = cost_on_schema(method, schema, n, factor)
+    cost = _cost_on_schema(method, schema, n, factor)
     return 0.0 if cost is None else cost.fit_seconds + tested * cost.predict_seconds
 
 
@@ -177,11 +177,13 @@ def expected_duration(
     `left` says how many fits of each method are to be done.
     """
     n, tested = (np.mean([len(rows) for rows in part]) for part in zip(*folds))
-    each = [fit_and_predict_seconds(m, schema, n, tested, factor) for m in methods]
-    total = float(np.dot(each, left))
-    unknown = any(t == 0 and k for t, k in zip(each, left, strict=True))
+    seconds_each = [
+        fit_and_predict_seconds(m, schema, n, tested, factor) for m in methods
+    ]
+    total = float(np.dot(seconds_each, left))
+    unknown = any(t == 0 and k for t, k in zip(seconds_each, left, strict=True))
     # at the end the others wait for the longest
-    return max(total / max(workers, 1), max(each, default=0.0)), unknown
+    return max(total / max(workers, 1), max(seconds_each, default=0.0)), unknown
 
 
 def too_expensive(method, schema, n, limits, fits=1) -> str:
@@ -213,22 +215,22 @@ def too_expensive(method, schema, n, limits, fits=1) -> str:
 
 def over_limits(method, schema, n, limits) -> str:
     """Why a fit is not begun, with the number, or nothing."""
-    cost = cost_on_schema(method, schema, n)
+    cost = _cost_on_schema(method, schema, n)
     if cost is None:
         return ""
-    most = limits.time_limit
-    if most is not None and cost.fit_seconds > SLACK * most:
+    limit = limits.time_limit
+    if limit is not None and cost.fit_seconds > SLACK * limit:
         return (
             f"one fit would take about {format_duration(cost.fit_seconds)}, over the "
-            f"limit of {format_duration(most)} (--time-limit, or name it in --methods)"
+            f"limit of {format_duration(limit)} (--time-limit, or name it in --methods)"
         )
-    most = limits.memory_limit
-    if most is None:
-        most = default_memory(getattr(limits, "workers", None) or default_workers())
-    if cost.megabytes * 1e6 > most:
+    limit = limits.memory_limit
+    if limit is None:
+        limit = default_memory(getattr(limits, "workers", None) or default_workers())
+    if cost.megabytes * 1e6 > limit:
         return (
             f"one fit would take about {format_bytes(cost.megabytes * 1e6)}, over the "
-            f"limit of {format_bytes(most)} (--memory-limit, or name it in --methods)"
+            f"limit of {format_bytes(limit)} (--memory-limit, or name it in --methods)"
         )
     return ""
 

@@ -208,13 +208,13 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
     """
     for_classes = task in (CLASS, LABELS)
     reasons = EXCLUDED_CLASSIFIERS if for_classes else EXCLUDED_REGRESSORS
-    other = EXCLUDED_REGRESSORS if for_classes else EXCLUDED_CLASSIFIERS
+    other_reasons = EXCLUDED_REGRESSORS if for_classes else EXCLUDED_CLASSIFIERS
     if task == COUNT:
         reasons = {**reasons, **EXCLUDED_FOR_COUNTS}
     predicts = "predicts numbers" if for_classes else "predicts classes"
-    rest = sorted((set(other) | set(listed)) - set(reasons))
+    rest = sorted((set(other_reasons) | set(listed)) - set(reasons))
     reasons = {**reasons, **dict.fromkeys(rest, predicts), **NO_TARGET}
-    out = []
+    skipped = []
     for name, reason in reasons.items():
         if name in run:
             continue
@@ -222,11 +222,11 @@ def excluded_estimators(task, run, listed, named=False) -> list[SkippedMethod]:
         if named and reason in REPRESENTED:
             reason = NOT_REQUESTED
             kind = SkipKind.NOT_REQUESTED
-        out.append(SkippedMethod(name, reason, kind))
-    return out + excluded_subpackages()
+        skipped.append(SkippedMethod(name, reason, kind))
+    return skipped + _excluded_subpackages()
 
 
-def excluded_subpackages() -> list[SkippedMethod]:
+def _excluded_subpackages() -> list[SkippedMethod]:
     """Parts of the package whose methods do not predict a target from rows."""
     import pansophy
 

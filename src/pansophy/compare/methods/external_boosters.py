@@ -52,7 +52,7 @@ class BoosterRows(NamedTuple):
     w: np.ndarray | None
 
 
-def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
+def _lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     import lightgbm
 
     X = rows.X
@@ -82,27 +82,27 @@ def lightgbm_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         params={"verbosity": -1, "min_data_in_bin": 1 if len(X) < 200 else 3},
         free_raw_data=True,
     )
-    more = {}
+    options = {}
     if validation is not None:
         stop = lightgbm.early_stopping(model.patience, verbose=False)
         valid = data.create_valid(validation.X, validation.y, weight=validation.w)
-        more = {"valid_sets": [valid], "callbacks": [stop]}
+        options = {"valid_sets": [valid], "callbacks": [stop]}
     with warnings.catch_warnings(action="ignore"):  # that bins are those of `data`
-        fitted = lightgbm.train(parameters, data, rounds, **more)
+        fitted = lightgbm.train(parameters, data, rounds, **options)
     return fitted.model_to_string().encode(), fitted.best_iteration
 
 
-def lightgbm_load(serialized):
+def _lightgbm_load(serialized):
     import lightgbm
 
     return lightgbm.Booster(model_str=serialized.decode())
 
 
-def lightgbm_predict(loaded, X, task):
+def _lightgbm_predict(loaded, X, task):
     return loaded.predict(X, num_threads=threads.usable_threads())
 
 
-def xgboost_data(task, X, y=None, w=None):
+def _xgboost_data(task, X, y=None, w=None):
     import xgboost
 
     kinds = ["q"] * X.shape[1]
@@ -118,7 +118,7 @@ def xgboost_data(task, X, y=None, w=None):
     )
 
 
-def xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
+def _xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     import xgboost
 
     names = {
@@ -143,17 +143,17 @@ def xgboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     }
     if task.objective == "classes":
         parameters["num_class"] = task.classes
-    data = xgboost_data(task, *rows)
-    more = {}
+    data = _xgboost_data(task, *rows)
+    options = {}
     if validation is not None:
-        more = {"evals": [(xgboost_data(task, *validation), "aside")]}
-        more["early_stopping_rounds"] = model.patience
-    fitted = xgboost.train(parameters, data, rounds, verbose_eval=False, **more)
+        options = {"evals": [(_xgboost_data(task, *validation), "aside")]}
+        options["early_stopping_rounds"] = model.patience
+    fitted = xgboost.train(parameters, data, rounds, verbose_eval=False, **options)
     best = rounds if validation is None else fitted.best_iteration + 1
     return bytes(fitted.save_raw("json")), best
 
 
-def xgboost_load(serialized):
+def _xgboost_load(serialized):
     import xgboost
 
     loaded = xgboost.Booster({"verbosity": 0})
@@ -161,12 +161,12 @@ def xgboost_load(serialized):
     return loaded
 
 
-def xgboost_predict(loaded, X, task):
+def _xgboost_predict(loaded, X, task):
     loaded.set_param({"nthread": threads.usable_threads()})
-    return loaded.predict(xgboost_data(task, X))
+    return loaded.predict(_xgboost_data(task, X))
 
 
-def catboost_data(task, X, y=None, w=None):
+def _catboost_data(task, X, y=None, w=None):
     """Numbers as floats, categories as words: CatBoost takes no NaN for a category."""
     import catboost
 
@@ -181,7 +181,7 @@ def catboost_data(task, X, y=None, w=None):
     return catboost.Pool(held, y, weight=w)
 
 
-def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
+def _catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
     import catboost
 
     names = {
@@ -202,18 +202,21 @@ def catboost_fit(model, task, rows, rounds, validation) -> tuple[bytes, int]:
         "logging_level": "Silent",
         "allow_writing_files": False,
     }
-    more = {}
+    options = {}
     if validation is not None:
-        more = {"eval_set": catboost_data(task, *validation), "use_best_model": True}
-        more["early_stopping_rounds"] = model.patience
-    fitted = catboost.CatBoost(parameters).fit(catboost_data(task, *rows), **more)
+        options = {
+            "eval_set": _catboost_data(task, *validation),
+            "use_best_model": True,
+        }
+        options["early_stopping_rounds"] = model.patience
+    fitted = catboost.CatBoost(parameters).fit(_catboost_data(task, *rows), **options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        fitted.save_model(str(path), format="json", pool=catboost_data(task, *rows))
+        fitted.save_model(str(path), format="json", pool=_catboost_data(task, *rows))
         return path.read_bytes(), fitted.tree_count_
 
 
-def catboost_load(serialized):
+def _catboost_load(serialized):
     import catboost
 
     with tempfile.TemporaryDirectory() as folder:
@@ -222,30 +225,36 @@ def catboost_load(serialized):
         return catboost.CatBoost().load_model(str(path), format="json")
 
 
-def catboost_predict(loaded, X, task):
+def _catboost_predict(loaded, X, task):
     kind = {"binary": "Probability", "classes": "Probability", "poisson": "Exponent"}
     p = loaded.predict(
-        catboost_data(task, X),
+        _catboost_data(task, X),
         prediction_type=kind.get(task.objective, "RawFormulaVal"),
         thread_count=threads.usable_threads(),
     )
     return p[:, 1] if task.objective == "binary" else p
 
 
-FIT = {"lightgbm": lightgbm_fit, "xgboost": xgboost_fit, "catboost": catboost_fit}
-LOAD = {"lightgbm": lightgbm_load, "xgboost": xgboost_load, "catboost": catboost_load}
+FIT = {"lightgbm": _lightgbm_fit, "xgboost": _xgboost_fit, "catboost": _catboost_fit}
+LOAD = {
+    "lightgbm": _lightgbm_load,
+    "xgboost": _xgboost_load,
+    "catboost": _catboost_load,
+}
 PREDICT = {
-    "lightgbm": lightgbm_predict,
-    "xgboost": xgboost_predict,
-    "catboost": catboost_predict,
+    "lightgbm": _lightgbm_predict,
+    "xgboost": _xgboost_predict,
+    "catboost": _catboost_predict,
 }
 
 
-def validation_split(rows, by_class, task) -> tuple[BoosterRows, BoosterRows | None]:
+def _validation_split(rows, by_class, task) -> tuple[BoosterRows, BoosterRows | None]:
     """Nine tenths to learn from, and the others; all of them if they are too few."""
     n = len(rows.y)
-    every = not by_class or np.bincount(rows.y, minlength=task.classes).min() > 1
-    if n < 10 * max(2, task.classes) or not every:
+    has_all_classes = (
+        not by_class or np.bincount(rows.y, minlength=task.classes).min() > 1
+    )
+    if n < 10 * max(2, task.classes) or not has_all_classes:
         return rows, None
     a, b = train_test_split(
         np.arange(n),
@@ -257,7 +266,7 @@ def validation_split(rows, by_class, task) -> tuple[BoosterRows, BoosterRows | N
     return pick(a), pick(b)
 
 
-def fit_booster(model, X, y, w, objective, classes) -> None:
+def _fit_booster(model, X, y, w, objective, classes) -> None:
     """Fit, and keep the bytes and the task on the estimator."""
     seed = model.random_state
     model.task_ = BoosterTask(
@@ -270,18 +279,20 @@ def fit_booster(model, X, y, w, objective, classes) -> None:
     rounds = model.n_estimators
     fit = FIT[model.library]
     task = model.task_
-    some = rows
+    training_rows = rows
     aside = None
     if model.patience:
-        some, aside = validation_split(rows, objective in ("binary", "classes"), task)
+        training_rows, aside = _validation_split(
+            rows, objective in ("binary", "classes"), task
+        )
     if aside is not None:
-        rounds = max(1, fit(model, task, some, rounds, aside)[1])
+        rounds = max(1, fit(model, task, training_rows, rounds, aside)[1])
     kept, _ = fit(model, task, rows, rounds, None)
     model.__dict__.pop("booster", None)
     model.kept_ = np.frombuffer(kept, np.uint8)
 
 
-def checked_content(model) -> bytes:
+def _checked_content(model) -> bytes:
     """What is kept of a fit, safe for the library; PersistError if it is not."""
     kept, task = model.kept_, model.task_
     is_bytes = isinstance(kept, np.ndarray) and kept.dtype == np.uint8
@@ -347,17 +358,17 @@ class BoosterClassifier(Classifier, Estimator):
         k = len(self.classes_)
         if k < 2:
             raise ValueError("y has one class; there is nothing to learn.")
-        fit_booster(self, X, codes, w, "binary" if k == 2 else "classes", k)
+        _fit_booster(self, X, codes, w, "binary" if k == 2 else "classes", k)
         return self
 
     @cached_property
     def booster(self):
         """The library's own object, made from `kept_`."""
-        return LOAD[self.library](checked_content(self))
+        return LOAD[self.library](_checked_content(self))
 
     def _loaded(self):
         if hasattr(self, "kept_"):
-            checked_content(self)
+            _checked_content(self)
 
     def predict_proba(self, X) -> np.ndarray:
         p = booster_predictions(self, X)
@@ -396,17 +407,17 @@ class BoosterRegressor(Regressor, Estimator):
         X, y, w = self._check_training_data(
             X, y, sample_weight, y_kind="number", ensure_all_finite="allow-nan"
         )
-        fit_booster(self, X, y, w, self.objective, 0)
+        _fit_booster(self, X, y, w, self.objective, 0)
         return self
 
     @cached_property
     def booster(self):
         """The library's own object, made from `kept_`."""
-        return LOAD[self.library](checked_content(self))
+        return LOAD[self.library](_checked_content(self))
 
     def _loaded(self):
         if hasattr(self, "kept_"):
-            checked_content(self)
+            _checked_content(self)
 
     def predict(self, X) -> np.ndarray:
         return booster_predictions(self, X)

@@ -81,7 +81,7 @@ class Method(NamedTuple):
             from .blending import make_blend
 
             return make_blend, (self.members, self.weights, self.task)
-        return method_by_name, (self.task, self.name, self.trials)
+        return _method_by_name, (self.task, self.name, self.trials)
 
     @property
     def blend_weights(self) -> dict[str, float]:
@@ -100,16 +100,16 @@ class Method(NamedTuple):
     def build(self, setting, **known):
         """A fresh estimator for this problem; `known` is what the table says."""
         if self.estimator is not None:
-            return wrap_estimator(self, clone(self.estimator), setting)
+            return _wrap_estimator(self, clone(self.estimator), setting)
         module, _, name = self.path.rpartition(".")
-        made = getattr(importlib.import_module(module), name)
-        model = made(**self.parameters(setting), **known)
+        estimator_class = getattr(importlib.import_module(module), name)
+        model = estimator_class(**self.parameters(setting), **known)
         names = model.get_params(deep=False)
         if "random_state" in names:
             model.set_params(random_state=setting.seed)
         if setting.threads is not None and "n_jobs" in names:
             model.set_params(n_jobs=setting.threads)
-        return wrap_estimator(self, model, setting)
+        return _wrap_estimator(self, model, setting)
 
     @property
     def base_name(self) -> str:
@@ -128,7 +128,7 @@ class Method(NamedTuple):
         return "__".join(steps) + "__"
 
 
-def method_by_name(task, name, trials=0) -> Method:
+def _method_by_name(task, name, trials=0) -> Method:
     """The method of the portfolio with this name."""
     from .portfolio import METHODS
 
@@ -161,7 +161,7 @@ EXTERNAL_LIBRARIES = {
 }
 
 
-def wrap_estimator(method, model, setting):
+def _wrap_estimator(method, model, setting):
     """Wrap an estimator in parts that it lacks: `Method.prefix` has the order."""
     from .wrappers import (
         FlooredCounts,
@@ -196,7 +196,7 @@ def user_method(name, estimator, task, calibrated=False) -> Method:
     fits = is_classifier(estimator) if classes else is_regressor(estimator)
     if not fits:
         raise TableError(f"{name!r} is no estimator for {task}.")
-    if is_already_fitted(unfitted_copy(estimator)):
+    if _is_already_fitted(_unfitted_copy(estimator)):
         raise TableError(
             f"{name!r} is frozen: it keeps what it was fitted to, among it perhaps the "
             "rows it would be tested on. Hand it over unfitted."
@@ -216,7 +216,7 @@ def user_method(name, estimator, task, calibrated=False) -> Method:
     )
 
 
-def unfitted_copy(estimator):
+def _unfitted_copy(estimator):
     """A copy without what was fitted; what cannot be copied is named when it fits."""
     try:
         return clone(estimator)
@@ -224,7 +224,7 @@ def unfitted_copy(estimator):
         return estimator
 
 
-def is_already_fitted(model) -> bool:
+def _is_already_fitted(model) -> bool:
     """Whether a fresh copy of an estimator, or a part of it, is fitted already."""
     parts = [model, *model.get_params(deep=True).values()]
     learned = lambda part: any(

@@ -77,24 +77,24 @@ def choose_methods(
     task = schema.task
     available = [m for m in METHODS if m.task == task]
     if isinstance(requested, dict):
-        return choose_user_methods(schema, n, requested, available[0], tune, calibrate)
+        return _choose_user_methods(schema, n, requested, available[0], tune, calibrate)
     names = [normalise_name(name) for name in requested or ()]
     if calibrate or any(name.startswith(CALIBRATED) for name in names):
-        available = with_calibrated_variants(available)
+        available = _with_calibrated_variants(available)
     skipped: list[SkippedMethod] = []
     if requested is not None:
         if calibrate:
             variants = [normalise_name(m.name) for m in available if m.calibrated]
             names += [v for v in variants if v.removeprefix(CALIBRATED) in names]
-        available, skipped = select_requested(available, names, task)
+        available, skipped = _select_requested(available, names, task)
     if exclude:
-        available, left_out = without_excluded(available, exclude, task)
+        available, left_out = _without_excluded(available, exclude, task)
         skipped += left_out
     chosen: list[Method] = []
     named = requested is not None
     for m in available:
         method = m._replace(trials=tune) if tune and m.space else m
-        skip = reason_to_skip(
+        skip = _reason_to_skip(
             method, schema, n, limits or FitLimits(), named=named, fits=fits
         )
         if skip is None:
@@ -102,36 +102,40 @@ def choose_methods(
         else:
             skipped.append(skip)
     if named and len(chosen) == 1 and set(names) - {"dummy", "blend"}:
-        why = "; ".join(
+        reasons = "; ".join(
             f"{s.name}: {s.reason}"
             for s in skipped
             if s.kind is not SkipKind.NOT_REQUESTED
         )
-        raise ParameterError(f"None of the methods asked for can be run here: {why}.")
-    of_task = {estimator_class_name(m) for m in METHODS if m.task == task}
-    ours = {estimator_class_name(m) for m in METHODS if m.origin == "pansophy"}
-    excluded = excluded_estimators(task, of_task, ours, named=named)
+        raise ParameterError(
+            f"None of the methods asked for can be run here: {reasons}."
+        )
+    of_task = {_estimator_class_name(m) for m in METHODS if m.task == task}
+    own_classes = {_estimator_class_name(m) for m in METHODS if m.origin == "pansophy"}
+    excluded = excluded_estimators(task, of_task, own_classes, named=named)
     return chosen, skipped + excluded
 
 
-def choose_user_methods(schema, n, estimators, dummy, tune, calibrate):
+def _choose_user_methods(schema, n, estimators, dummy, tune, calibrate):
     """The dummy and the user's estimators, as far as they take what the table has."""
     if tune:
         raise ParameterError(
             "tune knows the library's methods only, not those of your own."
         )
-    own = [
+    user_methods = [
         user_method(name, estimator, schema.task)
         for name, estimator in estimators.items()
         if name != "dummy"
     ]
-    own = with_calibrated_variants(own) if calibrate else own
-    skips = [reason_to_skip(m, schema, n, None, named=True) for m in own]
-    chosen = [m for m, skip in zip(own, skips) if skip is None]
+    user_methods = (
+        _with_calibrated_variants(user_methods) if calibrate else user_methods
+    )
+    skips = [_reason_to_skip(m, schema, n, None, named=True) for m in user_methods]
+    chosen = [m for m, skip in zip(user_methods, skips) if skip is None]
     return [dummy, *chosen], [skip for skip in skips if skip is not None]
 
 
-def reason_to_skip(
+def _reason_to_skip(
     method, schema, n, limits, *, named=False, fits=1
 ) -> SkippedMethod | None:
     """Why a method is not run on a table; None if it is.
@@ -168,17 +172,17 @@ def reason_to_skip(
     return skip(reason, SkipKind.OVER_LIMITS)
 
 
-def with_calibrated_variants(methods) -> list[Method]:
+def _with_calibrated_variants(methods) -> list[Method]:
     """Each followed by itself with calibrated probabilities, where it has any."""
-    both = lambda m: [m, calibrated_variant(m)] if can_be_calibrated(m) else [m]
-    return [one for m in methods for one in both(m)]
+    variants_of = lambda m: [m, calibrated_variant(m)] if can_be_calibrated(m) else [m]
+    return [variant for m in methods for variant in variants_of(m)]
 
 
-def estimator_class_name(method) -> str:
+def _estimator_class_name(method) -> str:
     return method.path.rpartition(".")[2]
 
 
-def check_known(names, available, task):
+def _check_known(names, available, task):
     """Raise TableError if a name is none of the methods, with the nearest that is."""
     known = {normalise_name(m.name): m.name for m in available}
     unknown = sorted(names - set(known))
@@ -193,7 +197,7 @@ def check_known(names, available, task):
         )
 
 
-def select_requested(available, names, task):
+def _select_requested(available, names, task):
     """The dummy and the methods named; the others are skipped."""
     wanted = set(names)
     if wanted == {"blend"}:
@@ -202,7 +206,7 @@ def select_requested(available, names, task):
             "or none to try all."
         )
     wanted -= {"blend"}
-    check_known(wanted, available, task)
+    _check_known(wanted, available, task)
     wanted |= {"dummy"}
     chosen = [m for m in available if normalise_name(m.name) in wanted]
     skipped = [
@@ -213,12 +217,12 @@ def select_requested(available, names, task):
     return chosen, skipped
 
 
-def without_excluded(available, exclude, task):
+def _without_excluded(available, exclude, task):
     """The methods but those that are to be left out, which are skipped."""
     unwanted = {normalise_name(name) for name in exclude} - {"blend"}
     if "dummy" in unwanted:
         raise ParameterError("exclude must not name the dummy, which is always run.")
-    check_known(unwanted, available, task)
+    _check_known(unwanted, available, task)
     gone = lambda m: (
         normalise_name(m.base_name) in unwanted or (normalise_name(m.name) in unwanted)
     )

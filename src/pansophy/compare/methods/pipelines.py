@@ -24,14 +24,14 @@ def make_pipeline(method, schema, setting):
     if method.members:
         from .blending import Blend
 
-        made = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
-        return Blend(made, list(method.weights), task=schema.task)
+        members = [(m.name, make_pipeline(m, schema, setting)) for m in method.members]
+        return Blend(members, list(method.weights), task=schema.task)
     if method.series and method.series != "lags":
-        return method.build(setting, **series_parameters(schema, setting))
+        return method.build(setting, **_series_parameters(schema, setting))
     lagged = method.series == "lags"
     columns = tuple(schema.used)
     if lagged:
-        columns = (*lag_columns(), *columns)
+        columns = (*_lag_columns(), *columns)
     prepare = Preparation(
         columns,
         task="regression" if lagged else schema.task,
@@ -53,7 +53,7 @@ def make_pipeline(method, schema, setting):
 
         return WithLags(
             model,
-            **series_parameters(schema, setting),
+            **_series_parameters(schema, setting),
             random_state=int(setting.seed),
         )
     if method.trials:
@@ -71,7 +71,7 @@ def make_pipeline(method, schema, setting):
     return model
 
 
-def series_parameters(schema, setting) -> dict:
+def _series_parameters(schema, setting) -> dict:
     """Parameters about the table for a method that sees the past of the target."""
     plain = [c.name for c in schema.used if c.role != "text"]
     return {
@@ -81,7 +81,7 @@ def series_parameters(schema, setting) -> dict:
     }
 
 
-def lag_columns() -> list[Column]:
+def _lag_columns() -> list[Column]:
     """The columns that `time_series.WithLags` puts in front of those of the table."""
     from .time_series import LAG_COLUMNS
 
@@ -113,12 +113,12 @@ def fit_pipeline(model, frame, y, weight=None, group=None, time=None):
     name = cv_parameter(model[-1]) if group is not None or time is not None else None
     if name is None:
         return model.fit(frame, y, **extra)
-    before = model[-1].get_params()[name]
+    old_value = model[-1].get_params()[name]
     model[-1].set_params(**{name: inner_folds(y, 5, group=group, time=time)})
     try:
         return model.fit(frame, y, **extra)
     finally:
-        model[-1].set_params(**{name: before})  # splits are no part of a saved model
+        model[-1].set_params(**{name: old_value})  # splits are no part of a saved model
 
 
 def cv_parameter(model) -> str | None:

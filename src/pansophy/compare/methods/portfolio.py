@@ -25,7 +25,7 @@ classification_leaves = lambda s: {
 regression_leaves = lambda s: {"min_samples_leaf": max(5, min(50, s.n // 50))}
 
 
-def regression_forest(s):
+def _regression_forest(s):
     """Larger leaves for many rows, and half the trees for very many: to save time."""
     leaf = 1 if s.n < 1000 else max(3, s.n // 10_000)
     return {
@@ -34,13 +34,13 @@ def regression_forest(s):
     }
 
 
-def count_forest(s):
-    parameters = regression_forest(s)
+def _count_forest(s):
+    parameters = _regression_forest(s)
     leaf = max(5, parameters["min_samples_leaf"])
     return {**parameters, "criterion": "poisson", "min_samples_leaf": leaf}
 
 
-classification_forest = regression_forest
+classification_forest = _regression_forest
 # votes may leave a class without any: see `wrappers.SmoothedProbabilities`
 SMOOTHED = {"smoothed": True}
 # many enough that a class that is there gets a vote
@@ -48,9 +48,9 @@ neighbour_count = lambda s: {"n_neighbors": int(min(max(5, s.n**0.5), 50, s.n))}
 
 
 # Rows are set aside at random, to decide when to stop, only if they are exchangeable.
-def boosting_parameters(s):
+def _boosting_parameters(s):
     """Fewer rows: smaller steps and trees, on some of the columns, held back more."""
-    few = {"max_features": 0.5, "l2_regularization": 3.0}
+    restraints = {"max_features": 0.5, "l2_regularization": 3.0}
     if s.n < FEW_ROWS:  # too few to set any aside
         return {
             "early_stopping": False,
@@ -58,7 +58,7 @@ def boosting_parameters(s):
             "learning_rate": 0.08,
             "max_leaf_nodes": 8,
             "min_samples_leaf": 10,
-            **few,
+            **restraints,
         }
     stop = s.split == "plain"
     middle = s.n < 20_000
@@ -66,11 +66,11 @@ def boosting_parameters(s):
         "early_stopping": stop,
         "max_iter": 500 if stop else 200,
         "learning_rate": 0.1 if stop and not middle else 0.05,
-        **({"max_leaf_nodes": 15, **few} if middle else {}),
+        **({"max_leaf_nodes": 15, **restraints} if middle else {}),
     }
 
 
-def network_parameters(s):
+def _network_parameters(s):
     """Few rows: a strong penalty. Many: some are set aside to decide when to stop."""
     if s.n < FEW_ROWS:
         return {"alpha": 0.5, "batch_size": min(200, s.n), "max_iter": 1000}
@@ -82,23 +82,23 @@ def network_parameters(s):
     }
 
 
-def tabular_network_parameters(s):
+def _tabular_network_parameters(s):
     """Some rows decide when to stop, if there are enough of them."""
     return {"early_stopping": "auto" if s.split == "plain" else False}
 
 
-def transformer_parameters(s):
+def _transformer_parameters(s):
     """Parameters of the FT-Transformer; narrow tokens where rows are few."""
-    stop = tabular_network_parameters(s)
+    stop = _tabular_network_parameters(s)
     return {**stop, "hidden_size": 32 if s.n < 2000 else 64}
 
 
-def pretrained_parameters(s):
+def _pretrained_parameters(s):
     """Fewer members where each has much to read."""
     return {"n_members": 4 if s.n <= 1500 else 2}
 
 
-def external_booster_parameters(library, objective=None):
+def _external_booster_parameters(library, objective=None):
     """The boosters of others: many small steps, no rows set aside.
 
     Fewer rows: small trees on half of the columns, held back more, as ours are; at the
@@ -109,7 +109,7 @@ def external_booster_parameters(library, objective=None):
     of the time of a comparison: that lowers its loss on eight of nine tables, by 0.2 to
     9 %, for up to five times the time.
     """
-    given = {} if objective is None else {"objective": objective}
+    objective_option = {} if objective is None else {"objective": objective}
 
     def parameters(s):
         shared = {"min_samples_leaf": 20}
@@ -122,12 +122,12 @@ def external_booster_parameters(library, objective=None):
             }
         if library == "catboost" and s.split == "plain" and s.n in EARLY_STOPPING_ROWS:
             shared |= {"n_estimators": 1000, "patience": 30}
-        return {"library": library, **shared, **given}
+        return {"library": library, **shared, **objective_option}
 
     return parameters
 
 
-def gaussian_process_parameters(s):
+def _gaussian_process_parameters(s):
     from ...kernels import RBF, Constant, White
 
     return {"kernel": Constant(1.0) * RBF(3.0) + White(0.1)}
@@ -285,7 +285,7 @@ CLASSES = [
         "gradient boosting",
         CLASS,
         ENSEMBLE + "HistGradientBoostingClassifier",
-        boosting_parameters,
+        _boosting_parameters,
         space=BOOSTING,
         **EACH,
     ),
@@ -293,7 +293,7 @@ CLASSES = [
         "neural network",
         CLASS,
         NETS + "MLPClassifier",
-        network_parameters,
+        _network_parameters,
         needs="deep",
         multilabel="native",
         space=NET,
@@ -303,7 +303,7 @@ CLASSES = [
         "residual network",
         CLASS,
         NETS + "TabularResNetClassifier",
-        tabular_network_parameters,
+        _tabular_network_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -314,7 +314,7 @@ CLASSES = [
         "FT-transformer",
         CLASS,
         NETS + "FTTransformerClassifier",
-        transformer_parameters,
+        _transformer_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -326,7 +326,7 @@ CLASSES = [
         "pretrained network",
         CLASS,
         NETS + "PretrainedTableClassifier",
-        pretrained_parameters,
+        _pretrained_parameters,
         native=True,
         pretrained=True,
         on_request=True,
@@ -348,7 +348,7 @@ CLASSES = [
         "LightGBM",
         CLASS,
         OURS + "compare.methods.external_boosters.BoosterClassifier",
-        external_booster_parameters("lightgbm"),
+        _external_booster_parameters("lightgbm"),
         needs="lightgbm",
         space=BOOSTER,
         **EACH,
@@ -357,7 +357,7 @@ CLASSES = [
         "XGBoost",
         CLASS,
         OURS + "compare.methods.external_boosters.BoosterClassifier",
-        external_booster_parameters("xgboost"),
+        _external_booster_parameters("xgboost"),
         needs="xgboost",
         space=BOOSTER,
         **EACH,
@@ -366,7 +366,7 @@ CLASSES = [
         "CatBoost",
         CLASS,
         OURS + "compare.methods.external_boosters.BoosterClassifier",
-        external_booster_parameters("catboost"),
+        _external_booster_parameters("catboost"),
         native=True,
         needs="catboost",
         space=BOOSTER,
@@ -375,7 +375,7 @@ CLASSES = [
 ]
 
 
-def series_methods(task) -> list[Method]:
+def _series_methods(task) -> list[Method]:
     """Forecasts from the past of the target alone, for folds along time."""
     kinds = ("last value", "moving average", "drift", "seasonal")
     path = OURS + "compare.methods.time_series.SeriesBaseline"
@@ -385,7 +385,7 @@ def series_methods(task) -> list[Method]:
     ]
 
 
-def lag_methods(task) -> list[Method]:
+def _lag_methods(task) -> list[Method]:
     """Regression of the change since the last known value, with lags as columns."""
     return [
         Method(
@@ -400,7 +400,7 @@ def lag_methods(task) -> list[Method]:
             "gradient boosting with lags",
             task,
             ENSEMBLE + "HistGradientBoostingRegressor",
-            boosting_parameters,
+            _boosting_parameters,
             series="lags",
         ),
     ]
@@ -408,7 +408,7 @@ def lag_methods(task) -> list[Method]:
 
 NUMBERS = [
     Method("dummy", NUMBER, "sklearn.dummy.DummyRegressor", defaults),
-    *series_methods(NUMBER),
+    *_series_methods(NUMBER),
     Method(
         "linear regression", NUMBER, LINEAR + "LinearRegression", defaults, **RANKED
     ),
@@ -461,28 +461,28 @@ NUMBERS = [
         "random forest",
         NUMBER,
         ENSEMBLE + "RandomForestRegressor",
-        regression_forest,
+        _regression_forest,
         space=FOREST,
     ),
     Method(
         "extra trees",
         NUMBER,
         ENSEMBLE + "ExtraTreesRegressor",
-        regression_forest,
+        _regression_forest,
         space=FOREST,
     ),
     Method(
         "gradient boosting",
         NUMBER,
         ENSEMBLE + "HistGradientBoostingRegressor",
-        boosting_parameters,
+        _boosting_parameters,
         space=BOOSTING,
     ),
     Method(
         "neural network",
         NUMBER,
         NETS + "MLPRegressor",
-        network_parameters,
+        _network_parameters,
         needs="deep",
         scale_target=True,
         space=NET,
@@ -492,7 +492,7 @@ NUMBERS = [
         "residual network",
         NUMBER,
         NETS + "TabularResNetRegressor",
-        tabular_network_parameters,
+        _tabular_network_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -502,7 +502,7 @@ NUMBERS = [
         "FT-transformer",
         NUMBER,
         NETS + "FTTransformerRegressor",
-        transformer_parameters,
+        _transformer_parameters,
         native=True,
         needs="deep",
         on_request=True,
@@ -513,7 +513,7 @@ NUMBERS = [
         "pretrained network",
         NUMBER,
         NETS + "PretrainedTableRegressor",
-        pretrained_parameters,
+        _pretrained_parameters,
         native=True,
         pretrained=True,
         max_rows=PRETRAINED_ROWS,
@@ -532,7 +532,7 @@ NUMBERS = [
         "Gaussian process",
         NUMBER,
         OURS + "gaussian_process.GaussianProcessRegressor",
-        gaussian_process_parameters,
+        _gaussian_process_parameters,
         scale_target=True,
         weighted=False,
         on_request=True,
@@ -542,16 +542,16 @@ NUMBERS = [
         "LightGBM",
         NUMBER,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("lightgbm"),
+        _external_booster_parameters("lightgbm"),
         needs="lightgbm",
         space=BOOSTER,
     ),
-    *lag_methods(NUMBER),
+    *_lag_methods(NUMBER),
     Method(
         "XGBoost",
         NUMBER,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("xgboost"),
+        _external_booster_parameters("xgboost"),
         needs="xgboost",
         space=BOOSTER,
     ),
@@ -559,7 +559,7 @@ NUMBERS = [
         "CatBoost",
         NUMBER,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("catboost"),
+        _external_booster_parameters("catboost"),
         native=True,
         needs="catboost",
         space=BOOSTER,
@@ -567,7 +567,7 @@ NUMBERS = [
 ]
 COUNTS = [
     Method("dummy", COUNT, "sklearn.dummy.DummyRegressor", defaults, floored=True),
-    *series_methods(COUNT),
+    *_series_methods(COUNT),
     Method(
         "poisson regression",
         COUNT,
@@ -617,7 +617,7 @@ COUNTS = [
         "random forest",
         COUNT,
         ENSEMBLE + "RandomForestRegressor",
-        count_forest,
+        _count_forest,
         floored=True,
         space=FOREST,
     ),
@@ -625,7 +625,7 @@ COUNTS = [
         "extra trees",
         COUNT,
         ENSEMBLE + "ExtraTreesRegressor",
-        count_forest,
+        _count_forest,
         floored=True,
         space=FOREST,
     ),
@@ -633,14 +633,14 @@ COUNTS = [
         "gradient boosting",
         COUNT,
         ENSEMBLE + "HistGradientBoostingRegressor",
-        lambda s: {"loss": "poisson", **boosting_parameters(s)},
+        lambda s: {"loss": "poisson", **_boosting_parameters(s)},
         space=BOOSTING,
     ),
     Method(
         "neural network",
         COUNT,
         NETS + "MLPRegressor",
-        lambda s: {"loss": "poisson", **network_parameters(s)},
+        lambda s: {"loss": "poisson", **_network_parameters(s)},
         capped=True,
         needs="deep",
         space=NET,
@@ -650,16 +650,16 @@ COUNTS = [
         "LightGBM",
         COUNT,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("lightgbm", "poisson"),
+        _external_booster_parameters("lightgbm", "poisson"),
         needs="lightgbm",
         space=BOOSTER,
     ),
-    *lag_methods(COUNT),
+    *_lag_methods(COUNT),
     Method(
         "XGBoost",
         COUNT,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("xgboost", "poisson"),
+        _external_booster_parameters("xgboost", "poisson"),
         needs="xgboost",
         space=BOOSTER,
     ),
@@ -667,7 +667,7 @@ COUNTS = [
         "CatBoost",
         COUNT,
         OURS + "compare.methods.external_boosters.BoosterRegressor",
-        external_booster_parameters("catboost", "poisson"),
+        _external_booster_parameters("catboost", "poisson"),
         native=True,
         needs="catboost",
         space=BOOSTER,

@@ -69,49 +69,49 @@ def steps_to_look_ahead(horizon, past) -> int:
     return min(horizon, sixth) if horizon else sixth
 
 
-def steps_ahead(times, last_moment, step) -> np.ndarray:
+def _steps_ahead(times, last_moment, step) -> np.ndarray:
     """Steps that rows lie beyond the last moment, at least 1: months are uneven."""
     ahead = np.round((np.asarray(times, float) - last_moment) / step)
     return np.maximum(ahead, 1).astype(int)
 
 
-def best_window(values, horizon) -> int:
+def _best_window(values, horizon) -> int:
     """w of eq. (2): the window with the smallest errors `horizon` moments ahead."""
     T = len(values)
     total = np.concatenate([[0.0], np.cumsum(values)])
     best = 1
-    least = np.inf
+    least_error = np.inf
     for w in (1, *WINDOWS, 64, 128):
         ends = np.arange(max(w, T // 3), T - horizon)
         if len(ends) < 5:
             break
         mean = (total[ends] - total[ends - w]) / w
         error = float(np.mean((values[ends + horizon] - mean) ** 2))
-        if error < least * (1 - 1e-9):
-            best, least = w, error
+        if error < least_error * (1 - 1e-9):
+            best, least_error = w, error
     return best
 
 
-def season_length(values) -> int:
+def _season_length(values) -> int:
     """s of eq. (4): the lag at which differences repeat themselves; 0 if none."""
     d = np.diff(values)
     T = len(d)
-    most = min(MAX_SEASON, T // 3)
-    if most < 3 or d.std() == 0:
+    max_lag = min(MAX_SEASON, T // 3)
+    if max_lag < 3 or d.std() == 0:
         return 0
     x = d - d.mean()
     size = 1 << (2 * T - 1).bit_length()
     spectrum = np.abs(np.fft.rfft(x, size)) ** 2
-    r = np.fft.irfft(spectrum, size)[: most + 1]
+    r = np.fft.irfft(spectrum, size)[: max_lag + 1]
     r = r / r[0]
-    lags = np.arange(2, most + 1)
+    lags = np.arange(2, max_lag + 1)
     # a peak, not the shoulder of a slow wave
     peak = [
         s
         for s in lags
         if r[s] > SIGNIFICANT / np.sqrt(T)
         and r[s] >= r[s - 1]
-        and (s == most or r[s] >= r[s + 1])
+        and (s == max_lag or r[s] >= r[s + 1])
     ]
     if not peak:
         return 0
@@ -152,9 +152,9 @@ class SeriesBaseline(Regressor, Estimator):
     horizon: int = 0
 
     def fit(self, frame, y, sample_weight=None, groups=None, times=None):
-        times = time_values(frame, self.time_column) if times is None else times
+        times = _time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
-        self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
+        self.floor_ = _smallest_count(y, sample_weight) if self.floored else -np.inf
         horizon = max(1, round(steps_to_look_ahead(self.horizon, past) / 2))
         self.last_moment_ = float(past.moments[-1])
         self.step_ = past.step
@@ -162,25 +162,25 @@ class SeriesBaseline(Regressor, Estimator):
         self.slope_ = 0.0
         self.season_ = np.empty(0)
         if self.kind == "moving average":
-            w = best_window(past.values, horizon)
+            w = _best_window(past.values, horizon)
             self.level_ = float(past.values[-w:].mean())
         elif self.kind == "drift" and len(past) > 1:
             span = past.moments[-1] - past.moments[0]
             self.slope_ = float((past.values[-1] - past.values[0]) / span)
         elif self.kind == "seasonal":
-            s = season_length(past.values)
+            s = _season_length(past.values)
             self.season_ = past.values[len(past) - s :] if s else self.season_
         return self
 
     def predict(self, frame) -> np.ndarray:
-        ahead = time_values(frame, self.time_column) - self.last_moment_
+        ahead = _time_values(frame, self.time_column) - self.last_moment_
         if len(self.season_):
-            steps = steps_ahead(ahead, 0.0, self.step_) - 1
+            steps = _steps_ahead(ahead, 0.0, self.step_) - 1
             return np.maximum(self.season_[steps % len(self.season_)], self.floor_)
         return np.maximum(self.level_ + self.slope_ * ahead, self.floor_)
 
 
-def time_values(frame, column) -> np.ndarray:
+def _time_values(frame, column) -> np.ndarray:
     """The time of each row of a frame."""
     return np.asarray(frame.values[:, column], dtype=float)
 
@@ -215,13 +215,13 @@ class WithLags(Regressor, Estimator):
         from .pipelines import fit_pipeline
 
         y = np.asarray(y, dtype=float)
-        times = time_values(frame, self.time_column) if times is None else times
+        times = _time_values(frame, self.time_column) if times is None else times
         past = History(times, y, sample_weight)
         self.moments_ = past.moments
         self.values_ = past.values
         self.step_ = past.step
-        self.floor_ = smallest_count(y, sample_weight) if self.floored else -np.inf
-        self.season_length_ = season_length(past.values)
+        self.floor_ = _smallest_count(y, sample_weight) if self.floored else -np.inf
+        self.season_length_ = _season_length(past.values)
         horizon = steps_to_look_ahead(self.horizon, past)
         place = past.places(times)
         rng = make_rng(self.random_state)
@@ -231,7 +231,7 @@ class WithLags(Regressor, Estimator):
             known = place - 1
             usable = place >= 1
         lags = self._lags(known[usable], place[usable])
-        part = with_columns(frame[np.flatnonzero(usable)], lags)
+        part = _with_columns(frame[np.flatnonzero(usable)], lags)
         pick = lambda a: None if a is None else np.asarray(a)[usable]
         self.model_ = fit_pipeline(
             clone(self.model),
@@ -264,14 +264,14 @@ class WithLags(Regressor, Estimator):
 
     def predict(self, frame) -> np.ndarray:
         last = len(self.moments_) - 1
-        times = time_values(frame, self.time_column)
-        place = last + steps_ahead(times, self.moments_[-1], self.step_)
+        times = _time_values(frame, self.time_column)
+        place = last + _steps_ahead(times, self.moments_[-1], self.step_)
         lags = self._lags(np.full(len(place), last), place)
-        change = np.ravel(self.model_.predict(with_columns(frame, lags)))
+        change = np.ravel(self.model_.predict(_with_columns(frame, lags)))
         return np.maximum(lags[:, 0] + change, self.floor_)
 
 
-def smallest_count(y, weight=None) -> float:
+def _smallest_count(y, weight=None) -> float:
     """The least count that is predicted: see `wrappers.FlooredCounts`."""
     return max(MIN_COUNT_SHARE * float(np.average(y, weights=weight)), 1e-12)
 
@@ -284,6 +284,6 @@ LAG_COLUMNS = (
 )
 
 
-def with_columns(frame, columns) -> MixedFrame:
+def _with_columns(frame, columns) -> MixedFrame:
     """A frame with further columns of numbers, in front of the others."""
     return MixedFrame(np.column_stack([columns, frame.values]), frame.texts)

@@ -59,10 +59,10 @@ def sample_setting(space, rng) -> dict:
 
 def value_at_quantile(r, u):
     """The value of a range at a place u of [0, 1)."""
-    kind, *given = r
+    kind, *bounds = r
     if kind == "choice":
-        return given[int(u * len(given))]
-    low, high = given
+        return bounds[int(u * len(bounds))]
+    low, high = bounds
     if kind == "log":
         return math.exp(math.log(low) + u * (math.log(high) - math.log(low)))
     if kind == "linear":
@@ -83,11 +83,11 @@ def quantile_of_value(r, value) -> float | None:
     >>> quantile_of_value(("log", 0.1, 10.0), 1.0), quantile_of_value(("int", 0, 3), 9)
     (0.5, None)
     """
-    kind, *given = r
+    kind, *bounds = r
     if kind == "choice":
-        at = [j for j, v in enumerate(given) if v is value or v == value]
-        return (at[0] + 0.5) / len(given) if at else None
-    low, high = given
+        indices = [j for j, v in enumerate(bounds) if v is value or v == value]
+        return (indices[0] + 0.5) / len(bounds) if indices else None
+    low, high = bounds
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     if not low <= value <= high:
@@ -113,7 +113,7 @@ class BayesianSearch:
         self.names = list(space)
         self.rng = make_rng(seed)
         d = len(self.ranges)
-        kinds = np.array([number_of_values(r) for r in self.ranges], dtype=int)
+        kinds = np.array([_number_of_values(r) for r in self.ranges], dtype=int)
         self.levels = kinds.reshape(d)
         self.start = latin_hypercube(d, d + 2, random_state=self.rng) if d else []
         self.U = np.empty((0, d))
@@ -155,19 +155,21 @@ class BayesianSearch:
         for part in self.losses:
             rest = 0.0
             if len(part) < folds and np.isfinite(part).all():
-                some = full[np.isfinite(full).all(axis=1)]
-                rest = float((some.mean(axis=1) - some[:, : len(part)].mean(1)).mean())
+                complete = full[np.isfinite(full).all(axis=1)]
+                rest = float(
+                    (complete.mean(axis=1) - complete[:, : len(part)].mean(1)).mean()
+                )
             means.append(float(np.mean(part)) + rest)
         return np.array(means)
 
 
-def number_of_values(r) -> int:
+def _number_of_values(r) -> int:
     """Number of values of a range; 0 if many."""
-    kind, *given = r
+    kind, *bounds = r
     if kind == "choice":
-        return len(given)
-    if kind == "int" and given[1] - given[0] < MOST_LEVELS:
-        return int(given[1] - given[0] + 1)
+        return len(bounds)
+    if kind == "int" and bounds[1] - bounds[0] < MOST_LEVELS:
+        return int(bounds[1] - bounds[0] + 1)
     return 0
 
 
@@ -192,18 +194,20 @@ class OptunaSearch:
         import optuna
 
         self.optuna, self.space = optuna, space
-        before = optuna.logging.get_verbosity()
+        old_verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         try:
             sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=8)
             self.study = optuna.create_study(sampler=sampler)
         finally:
-            optuna.logging.set_verbosity(before)
+            optuna.logging.set_verbosity(old_verbosity)
 
     def ask(self):
         trial = self.study.ask()
-        made = {name: suggest_value(trial, name, r) for name, r in self.space.items()}
-        return trial, made
+        chosen = {
+            name: _suggest_value(trial, name, r) for name, r in self.space.items()
+        }
+        return trial, chosen
 
     def tell(self, trial, losses, finished):
         if trial is None:  # the method's own setting may lie outside the space
@@ -219,16 +223,16 @@ class OptunaSearch:
             self.study.tell(trial, state=state.FAIL)
 
 
-def suggest_value(trial, name, r):
-    kind, *given = r
+def _suggest_value(trial, name, r):
+    kind, *bounds = r
     if kind == "choice":  # by position: values may be tuples
-        return given[trial.suggest_categorical(name, list(range(len(given))))]
+        return bounds[trial.suggest_categorical(name, list(range(len(bounds))))]
     if kind in ("int", "log int"):
-        return trial.suggest_int(name, *given, log=kind == "log int")
-    return trial.suggest_float(name, *given, log=kind == "log")
+        return trial.suggest_int(name, *bounds, log=kind == "log int")
+    return trial.suggest_float(name, *bounds, log=kind == "log")
 
 
-def make_search(space, seed, search, defaults):
+def _make_search(space, seed, search, defaults):
     """Search strategy that proposes settings."""
     if search == "bayesian":
         return BayesianSearch(space, seed, defaults)
@@ -297,16 +301,22 @@ class Tuned(Estimator):
         known = (sample_weight, groups, times)
         parts = [prepared(self.pipeline, frame, y, known, *fold) for fold in cut]
         loss = metric_loss(self.task, self.metric)
-        own = self.pipeline.get_params()
-        source = make_search(self.space or {}, self.random_state, self.search, own)
-        done: list[list[float]] = []  # losses by fold of the settings that finished
+        parameters = self.pipeline.get_params()
+        source = _make_search(
+            self.space or {}, self.random_state, self.search, parameters
+        )
+        finished_losses: list[
+            list[float]
+        ] = []  # losses by fold of the settings that finished
         self.trials_ = []
         self.n_fits_ = 0
         for i in range(self.n_trials):
             trial, setting = (None, {}) if i == 0 else source.ask()
-            losses, finished = self._try(setting, parts, loss, done, first=i == 0)
+            losses, finished = self._try(
+                setting, parts, loss, finished_losses, first=i == 0
+            )
             if finished:
-                done.append(losses)
+                finished_losses.append(losses)
             source.tell(trial, losses, finished)
             mean = float(np.mean(losses)) if losses else math.inf
             row = {"setting": setting, "loss": mean, "folds": len(losses)}
@@ -337,7 +347,9 @@ class Tuned(Estimator):
                 return [math.inf], False
             j = len(losses)
             if j < len(parts) and len(done) >= MIN_FINISHED:
-                usual = np.median([np.mean(other[:j]) for other in done])
+                usual = np.median(
+                    [np.mean(finished_losses[:j]) for finished_losses in done]
+                )
                 if np.mean(losses) > usual:
                     return losses, False
         return losses, all(map(math.isfinite, losses))

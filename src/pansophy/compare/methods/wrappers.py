@@ -41,7 +41,7 @@ MIN_PROBABILITY = 1e-12  # a probability of 0 is read as this
 MIN_COUNT_SHARE = 0.01  # of the mean count: how small a predicted count may get
 
 
-def weight_argument(model, sample_weight) -> dict:
+def _weight_argument(model, sample_weight) -> dict:
     """The weights as an argument of `fit`, where it takes them."""
     if sample_weight is None or not has_fit_parameter(model, "sample_weight"):
         return {}
@@ -91,7 +91,7 @@ class ScoreCalibrated(Classifier, Estimator):
             S, rows = np.concatenate(scores), np.concatenate([b for _, b in cut])
             v = None if w is None or not w[rows].sum() > 0 else w[rows]
             if self._pairs():
-                self.slope_ = pairwise_slope(S, y[rows], k, v)
+                self.slope_ = _pairwise_slope(S, y[rows], k, v)
                 S = pairwise_votes(S, k, self.slope_)
             self.scale_ = float(S.std()) or 1.0
             method = "sigmoid" if k == 2 else "temperature"
@@ -102,7 +102,7 @@ class ScoreCalibrated(Classifier, Estimator):
     def _fitted(self, X, y, w, rows):
         part = None if w is None else w[rows]
         model = clone(self.model)
-        return model.fit(X[rows], y[rows], **weight_argument(model, part))
+        return model.fit(X[rows], y[rows], **_weight_argument(model, part))
 
     def _pairs(self) -> bool:
         shape = getattr(self.model, "decision_function_shape", None)
@@ -141,14 +141,14 @@ def pairwise_votes(F, k, a) -> np.ndarray:
     return s
 
 
-def pairwise_slope(F, y, k, w) -> float:
+def _pairwise_slope(F, y, k, w) -> float:
     """a of eq. (2): Platt's slope for the margins of all pairs, no side preferred."""
     w = np.ones(len(F)) if w is None else w
     margins, weights = [], []
     for f, (i, j) in zip(F.T, combinations(range(k), 2), strict=True):
-        there = (y == i) | (y == j)
-        margins.append(np.where(y == i, f, -f)[there])
-        weights.append(w[there])
+        in_pair = (y == i) | (y == j)
+        margins.append(np.where(y == i, f, -f)[in_pair])
+        weights.append(w[in_pair])
     m, v = np.concatenate(margins), np.concatenate(weights)
     sides = np.r_[np.ones(len(m)), np.zeros(len(m))]
     a, _ = fit_sigmoid(expit(np.r_[m, -m]), sides, np.r_[v, v])
@@ -180,7 +180,7 @@ class FlooredCounts(Regressor, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = clone(self.model)
-        self.model_.fit(X, y, **weight_argument(self.model_, sample_weight))
+        self.model_.fit(X, y, **_weight_argument(self.model_, sample_weight))
         mean = float(np.average(y, weights=sample_weight))
         self.floor_ = max(MIN_COUNT_SHARE * mean, 1e-12)
         self.ceiling_ = max(float(np.max(y)), self.floor_) if self.capped else np.inf
@@ -211,7 +211,7 @@ class SmoothedProbabilities(Classifier, Estimator):
 
     def fit(self, X, y, sample_weight=None):
         self.model_ = clone(self.model)
-        self.model_.fit(X, y, **weight_argument(self.model_, sample_weight))
+        self.model_.fit(X, y, **_weight_argument(self.model_, sample_weight))
         self.classes_ = self.model_.classes_
         n = len(y) if sample_weight is None else float(np.sum(sample_weight))
         self.shrink_ = n / (n + 1)
@@ -259,10 +259,10 @@ class MultiLabel(Classifier, Estimator):
         self.constant_ = np.array([np.mean(c) if len(set(c)) < 2 else -1 for c in y.T])
         self.classes_ = [np.array([0, 1])] * y.shape[1]
         learned = [j for j in range(y.shape[1]) if self.constant_[j] < 0]
-        whole = self.native and len(learned) == y.shape[1] > 1
-        targets = [y] if whole else [y[:, j] for j in learned]
+        is_joint = self.native and len(learned) == y.shape[1] > 1
+        targets = [y] if is_joint else [y[:, j] for j in learned]
         self.models_ = [
-            (m := clone(self.model)).fit(X, t, **weight_argument(m, sample_weight))
+            (m := clone(self.model)).fit(X, t, **_weight_argument(m, sample_weight))
             for t in targets
         ]
         return self

@@ -60,9 +60,9 @@ def fit_kept_model(comparison) -> TableModel:
 
 def costs_of_missing(comparison) -> tuple[float, float]:
     """Costs of missing the first and the second class."""
-    given = {str(k): float(v) for k, v in comparison.settings["costs"].items()}
-    no, yes = (given[str(k)] for k in comparison.schema.classes)
-    return no, yes
+    costs = {str(k): float(v) for k, v in comparison.settings["costs"].items()}
+    cost_no, yes = (costs[str(k)] for k in comparison.schema.classes)
+    return cost_no, yes
 
 
 def least_cost_threshold(comparison, held_out: HeldOutPredictions) -> DecisionThreshold:

@@ -18,30 +18,30 @@ def prediction_table(
     columns = prediction_columns(model, p)
     if proba and p.ndim == 2:
         names = schema.classes if schema.task == "classification" else schema.labels
-        given = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
-        columns = add_distinct_columns(columns, given)
+        probabilities = {f"p({c})": pa.array(p[:, k]) for k, c in enumerate(names)}
+        columns = add_distinct_columns(columns, probabilities)
     if level is not None:
         columns = add_distinct_columns(
             columns, conformal_columns(model, p, level, frame)
         )
     if explain:
-        most = DEFAULT_REASONS if explain is True else int(explain)
-        if most < 1:
-            raise ValueError(f"explain must name 1 column or more, got {most}.")
+        n_reasons = DEFAULT_REASONS if explain is True else int(explain)
+        if n_reasons < 1:
+            raise ValueError(f"explain must name 1 column or more, got {n_reasons}.")
         columns = add_distinct_columns(
-            columns, reason_columns(model, table, frame, p, most)
+            columns, reason_columns(model, table, frame, p, n_reasons)
         )
     return pa.table(columns)
 
 
 def add_distinct_columns(columns, added) -> dict:
     """Both, where a target may be called like anything: no column hides another."""
-    out = dict(columns)
+    all_columns = dict(columns)
     for name, column in added.items():
-        while name in out:
+        while name in all_columns:
             name += "'"
-        out[name] = column
-    return out
+        all_columns[name] = column
+    return all_columns
 
 
 def prediction_columns(model, p) -> dict:
@@ -83,19 +83,19 @@ def reason_columns(model, table, frame, p, k) -> dict:
     names = explanation.feature_names
     order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
     cells = {n: cell_formatter(table.column(n)) for n in names}
-    out = {
+    reasons_by_name = {
         "reasons for": pa.array(
             explained_quantities(model, explanation, p), pa.string()
         )
     }
-    out[f"{model.schema.target} base"] = pa.array(base)
+    reasons_by_name[f"{model.schema.target} base"] = pa.array(base)
     for r in range(order.shape[1]):
         reasons = [
             f"{names[j]} = {cells[names[j]](i)} ({values[i, j]:+.3g})"
             for i, j in enumerate(order[:, r])
         ]
-        out[f"reason {r + 1}"] = pa.array(reasons, pa.string())
-    return out
+        reasons_by_name[f"reason {r + 1}"] = pa.array(reasons, pa.string())
+    return reasons_by_name
 
 
 def explained_quantities(model, explanation, p) -> list[str]:

@@ -55,21 +55,21 @@ def refit_on_all_rows(
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(dir=folder) as place:
         warnings.simplefilter("ignore")
         plan = []
-        for one in method.members or (method,):
-            model, note, why = streamable_pipeline(
-                one, comparison, Path(place) / "few.parquet"
+        for member in method.members or (method,):
+            model, note, obstacle = _streamable_pipeline(
+                member, comparison, Path(place) / "few.parquet"
             )
-            if why:
-                return fit_on_sample(method, comparison, one.name, why)
+            if obstacle:
+                return _fit_on_sample(method, comparison, member.name, obstacle)
             plan.append((model, note))
         file = Path(place) / "rows.parquet"
         y = np.empty(0)
         left = 0
         for model, _ in plan:
             prepare, estimator = model.named_steps.values()
-            y, w, left = write_prepared_rows(source, schema, prepare, file, batch)
+            y, w, left = _write_prepared_rows(source, schema, prepare, file, batch)
             extra = {} if w is None else {"sample_weight": w}
-            drop_feature_names(estimator.fit(str(file), y, **extra))
+            _drop_feature_names(estimator.fit(str(file), y, **extra))
     note = next((s for _, s in plan if s), "")
     facts = {"fitted_on": len(y), "refit": f"on all rows, read from disk{note}"}
     if left:
@@ -81,18 +81,18 @@ def refit_on_all_rows(
     return assemble_table_model(method, model, comparison.data, comparison, **facts)
 
 
-def streamable_pipeline(method, comparison, file):
+def _streamable_pipeline(method, comparison, file):
     """A pipeline that can be streamed, what is changed for it; or why there is none."""
     model: Any = None
-    why = ""
-    for form, note in streamable_variants(method):
-        model, why = prepared_pipeline(form, comparison, file)
-        if not why:
+    obstacle = ""
+    for form, note in _streamable_variants(method):
+        model, obstacle = _prepared_pipeline(form, comparison, file)
+        if not obstacle:
             return model, note, ""
-    return model, "", why
+    return model, "", obstacle
 
 
-def streamable_variants(method):
+def _streamable_variants(method):
     """The method as it is, and with its categories encoded if it takes them raw."""
     yield method, ""
     if method.native:
@@ -100,7 +100,7 @@ def streamable_variants(method):
         yield method._replace(native=False), encoded
 
 
-def prepared_pipeline(method, comparison, file):
+def _prepared_pipeline(method, comparison, file):
     """A pipeline with fitted preparation, and why it cannot be streamed, if so."""
     data, schema = comparison.data, comparison.schema
     model = make_pipeline(method, schema, full_fit_context(comparison))
@@ -108,10 +108,10 @@ def prepared_pipeline(method, comparison, file):
         return model, "it is made of several fits"
     prepare, estimator = model.named_steps.values()
     prepare.fit(data.frame, data.y, data.weight)
-    return model, streaming_error(estimator, prepare, data, file)
+    return model, _streaming_error(estimator, prepare, data, file)
 
 
-def fit_on_sample(method, comparison, name, why) -> TableModel:
+def _fit_on_sample(method, comparison, name, why) -> TableModel:
     model = fit_table_model(method, comparison.data, comparison)
     n = len(comparison.data)
     note = f"on a sample of {n:,} rows, as {name} cannot be streamed: {why}"
@@ -119,11 +119,11 @@ def fit_on_sample(method, comparison, name, why) -> TableModel:
     return model
 
 
-def streaming_error(estimator, prepare, data, file) -> str:
+def _streaming_error(estimator, prepare, data, file) -> str:
     """Why an estimator cannot be fitted from a file; nothing if it can."""
-    some = np.linspace(0, len(data) - 1, min(len(data), TRIAL_ROWS)).astype(int)
-    some = np.unique(np.r_[some, first_row_of_each_class(data.y)])
-    rows = data.rows(some)
+    sampled = np.linspace(0, len(data) - 1, min(len(data), TRIAL_ROWS)).astype(int)
+    sampled = np.unique(np.r_[sampled, _first_row_of_each_class(data.y)])
+    rows = data.rows(sampled)
     with MatrixParquetWriter(file) as write:
         write(prepare.transform(rows.frame))
     extra = {} if rows.weight is None else {"sample_weight": rows.weight}
@@ -135,13 +135,13 @@ def streaming_error(estimator, prepare, data, file) -> str:
     return ""
 
 
-def first_row_of_each_class(y) -> np.ndarray:
+def _first_row_of_each_class(y) -> np.ndarray:
     """Rows that between them have every class."""
-    whole = y.ndim == 1 and y.dtype.kind in "iu"
-    return np.unique(y, return_index=True)[1] if whole else np.empty(0, int)
+    is_class_codes = y.ndim == 1 and y.dtype.kind in "iu"
+    return np.unique(y, return_index=True)[1] if is_class_codes else np.empty(0, int)
 
 
-def write_prepared_rows(source, schema, prepare, file, batch):
+def _write_prepared_rows(source, schema, prepare, file, batch):
     """Prepared rows into a file; y, weights or None, and the rows left out."""
     targets = []
     weights = []
@@ -198,8 +198,8 @@ class MatrixParquetWriter:
             self.out.close()
 
 
-def drop_feature_names(fitted):
+def _drop_feature_names(fitted):
     """The names c0, c1, ... of the file say nothing about the table."""
-    for one in (fitted, getattr(fitted, "regressor_", None)):
-        if one is not None and "feature_names_in_" in vars(one):
-            del one.feature_names_in_
+    for part in (fitted, getattr(fitted, "regressor_", None)):
+        if part is not None and "feature_names_in_" in vars(part):
+            del part.feature_names_in_

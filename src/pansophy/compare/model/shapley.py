@@ -67,11 +67,11 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
             "explained."
         )
     names = [c.name for c in model.schema.used]
-    data = values_of_columns(frame, model.schema.used)
-    explanation = exact_shapley(model, frame)
+    data = _values_of_columns(frame, model.schema.used)
+    explanation = _exact_shapley(model, frame)
     if explanation is None:
         rng = np.random.default_rng(random_state)
-        explanation = sampled_shapley(model, frame, walks, rng)
+        explanation = _sampled_shapley(model, frame, walks, rng)
     values, base, outputs, scale, error = explanation
     if model.schema.task == "classification" and values.shape[2] == 2:
         values, base = values[:, :, 1:], base[1:]  # the first is the complement
@@ -84,7 +84,7 @@ def explain_rows(model, frame, *, walks=DEFAULT_WALKS, random_state=0) -> Explan
     return explanation._replace(scale=scale, method=method, error=error)
 
 
-def values_of_columns(frame, columns) -> np.ndarray:
+def _values_of_columns(frame, columns) -> np.ndarray:
     """(n, columns) in the order of the schema; a text is NaN."""
     out = np.full((len(frame), len(columns)), np.nan)
     plain = [j for j, c in enumerate(columns) if c.role != "text"]
@@ -92,30 +92,30 @@ def values_of_columns(frame, columns) -> np.ndarray:
     return out
 
 
-def exact_shapley(model, frame):
+def _exact_shapley(model, frame):
     """(values, base, names, scale, None) of linear models and trees, else None."""
     steps = model.steps()
     if steps is None:
         return None
     prepare, fitted = steps
     owners = prepare.columns_of
-    inner, a, b = unwrap_affine(fitted)
+    inner, a, b = _unwrap_affine(fitted)
     Z = np.asarray(prepare.transform(model.background), float)
-    line = linear_form(fitted, inner, Z, model.schema)
+    line = _linear_form(fitted, inner, Z, model.schema)
     if line is not None:
         X = np.asarray(prepare.transform(frame), float)
         mu = Z.mean(axis=0)
         shares = (X - mu)[:, :, None] * line.W
         base = mu @ line.W + line.c
-        values = sum_by_column(shares, owners, len(model.schema.used))
-        return values, base, output_names(model.schema, values), line.scale, None
+        values = _sum_by_column(shares, owners, len(model.schema.used))
+        return values, base, _output_names(model.schema, values), line.scale, None
     try:
-        return tree_shapley(model, inner, prepare.transform(frame), Z, owners, a, b)
+        return _tree_shapley(model, inner, prepare.transform(frame), Z, owners, a, b)
     except (TypeError, ValueError, AttributeError):  # not trees, or paths too long
         return None
 
 
-def unwrap_affine(fitted):
+def _unwrap_affine(fitted):
     """(estimator, a, b): predictions are a times those of the estimator plus b."""
     if isinstance(fitted, SmoothedProbabilities):
         a = fitted.shrink_
@@ -128,7 +128,7 @@ def unwrap_affine(fitted):
     return inner, float(scaler.scale_[0]), float(scaler.mean_[0])
 
 
-def linear_form(fitted, inner, Z, schema) -> LinearForm | None:
+def _linear_form(fitted, inner, Z, schema) -> LinearForm | None:
     """The model as a linear function, if it is one: checked on the rows Z."""
     W = getattr(inner, "coef_", None)
     if W is None or schema.task == "multilabel":
@@ -142,19 +142,19 @@ def linear_form(fitted, inner, Z, schema) -> LinearForm | None:
     if schema.task == "classification":
         if not hasattr(inner, "decision_function"):
             return None
-        own = np.asarray(inner.decision_function(Z)).reshape(len(Z), -1)
-        scale = "log odds" if own.shape[1] == 1 else "score"
-        return LinearForm(W.T, c, scale) if nearly_equal(own, raw) else None
+        decisions = np.asarray(inner.decision_function(Z)).reshape(len(Z), -1)
+        scale = "log odds" if decisions.shape[1] == 1 else "score"
+        return LinearForm(W.T, c, scale) if _nearly_equal(decisions, raw) else None
     predicted = np.asarray(fitted.predict(Z), float).reshape(len(Z), -1)
-    _, a, b = unwrap_affine(fitted)
-    if nearly_equal(predicted, a * raw + b):
+    _, a, b = _unwrap_affine(fitted)
+    if _nearly_equal(predicted, a * raw + b):
         return LinearForm(a * W.T, a * c + b, schema.target)
-    if nearly_equal(predicted, np.exp(np.minimum(raw, 700.0))):
+    if _nearly_equal(predicted, np.exp(np.minimum(raw, 700.0))):
         return LinearForm(W.T, c, f"logarithm of {schema.target}")
     return None
 
 
-def nearly_equal(predicted, raw) -> bool:
+def _nearly_equal(predicted, raw) -> bool:
     if predicted.shape != raw.shape:
         return False
     return bool(
@@ -162,32 +162,32 @@ def nearly_equal(predicted, raw) -> bool:
     )
 
 
-def tree_shapley(model, inner, X, Z, owners, a, b):
+def _tree_shapley(model, inner, X, Z, owners, a, b):
     """Shares by `tree.shap_values`, against the background."""
     schema = model.schema
     explanation = shap_values(inner, X, background=Z, groups=owners)
-    some = np.asarray(explanation.values, float)
-    some = some[..., None] if some.ndim == 2 else some
-    values = np.zeros((len(some), len(schema.used), some.shape[2]))
-    values[:, : some.shape[1]] = some
+    shares = np.asarray(explanation.values, float)
+    shares = shares[..., None] if shares.ndim == 2 else shares
+    values = np.zeros((len(shares), len(schema.used), shares.shape[2]))
+    values[:, : shares.shape[1]] = shares
     base = np.atleast_1d(np.asarray(explanation.base_values, float))
     scale = schema.target
     if schema.task == "classification":
         raw = hasattr(inner, "decision_function")
         scale = ("log odds" if len(base) == 1 else "score") if raw else "probability"
-    elif schema.task == "count" and not explains_predictions(inner, Z, explanation):
+    elif schema.task == "count" and not _explains_predictions(inner, Z, explanation):
         scale = f"logarithm of {schema.target}"
-    return a * values, a * base + b, output_names(schema, values), scale, None
+    return a * values, a * base + b, _output_names(schema, values), scale, None
 
 
-def explains_predictions(inner, Z, explanation) -> bool:
+def _explains_predictions(inner, Z, explanation) -> bool:
     mean_prediction = np.asarray(inner.predict(Z), float).mean()
     return abs(mean_prediction - float(explanation.base_values)) <= TOLERANCE * max(
         1.0, abs(mean_prediction)
     )
 
 
-def sum_by_column(shares, owners, columns) -> np.ndarray:
+def _sum_by_column(shares, owners, columns) -> np.ndarray:
     """Shares (n, width, outputs) of prepared columns added up by table column."""
     out = np.zeros((len(shares), columns, shares.shape[2]))
     for i, j in enumerate(np.asarray(owners)):
@@ -195,73 +195,73 @@ def sum_by_column(shares, owners, columns) -> np.ndarray:
     return out
 
 
-def output_names(schema, values) -> list | None:
+def _output_names(schema, values) -> list | None:
     """Names of several outputs; one output of two classes is about the second."""
     names = schema.labels if schema.task == "multilabel" else schema.classes
     return list(names) if len(names) == values.shape[2] else None
 
 
-def sampled_shapley(model, frame, walks, rng):
+def _sampled_shapley(model, frame, walks, rng):
     """Eq. (2) and its standard error over the walks."""
     schema = model.schema
     d = len(schema.used)
-    few = min(walks, len(model.background))
-    Z = model.background[slice(0, few)]
-    orders = np.argsort(rng.random((few, d)), axis=1)
+    n_walks = min(walks, len(model.background))
+    Z = model.background[slice(0, n_walks)]
+    orders = np.argsort(rng.random((n_walks, d)), axis=1)
     orders = np.concatenate([orders, orders[:, ::-1]])  # (2B, d), with their reverses
-    fz = as_matrix(model.raw_scores(Z))
-    each = max(1, BLOCK // (2 * few * max(d - 1, 1)))
+    fz = _as_matrix(model.raw_scores(Z))
+    block_rows = max(1, BLOCK // (2 * n_walks * max(d - 1, 1)))
     parts = [
-        permutation_gains(model, frame[slice(i, i + each)], Z, fz, orders)
-        for i in range(0, len(frame), each)
+        _permutation_gains(model, frame[slice(i, i + block_rows)], Z, fz, orders)
+        for i in range(0, len(frame), block_rows)
     ]
-    values, error = (np.concatenate(both) for both in zip(*parts))
+    values, error = (np.concatenate(block_parts) for block_parts in zip(*parts))
     base = fz.mean(axis=0)
     K = fz.shape[1]
     scale = schema.target if K == 1 and not schema.labels else "probability"
-    return values, base, output_names(schema, values), scale, error
+    return values, base, _output_names(schema, values), scale, error
 
 
-def permutation_gains(model, rows, Z, fz, orders):
+def _permutation_gains(model, rows, Z, fz, orders):
     """Means and standard errors of the gains along the walks, for a few rows."""
     n = len(rows)
     B = len(Z)
     (walks, d) = orders.shape
     steps = np.empty_like(orders)
     np.put_along_axis(steps, orders, np.arange(d)[None], axis=1)
-    fx = as_matrix(model.raw_scores(rows))
+    fx = _as_matrix(model.raw_scores(rows))
     K = fx.shape[1]
     f = np.empty((n, walks, d + 1, K))
     f[:, :, 0], f[:, :, d] = fz[np.arange(walks) % B], fx[:, None]
     if d > 1:  # row s of a walk has the columns that come before step s from x
         known = steps[:, None, :] < np.arange(1, d)[None, :, None]  # (2B, d-1, d)
-        between = hybrid_rows(rows, Z, known, model.schema.used)
-        f[:, :, 1:d] = as_matrix(model.raw_scores(between)).reshape(n, walks, d - 1, K)
+        hybrids = _hybrid_rows(rows, Z, known, model.schema.used)
+        f[:, :, 1:d] = _as_matrix(model.raw_scores(hybrids)).reshape(n, walks, d - 1, K)
     gain = np.take_along_axis(np.diff(f, axis=2), steps[None, :, :, None], axis=2)
     pairs = 0.5 * (gain[:, :B] + gain[:, B:])
     spread = pairs.std(axis=1, ddof=min(1, B - 1)) / np.sqrt(B)
     return pairs.mean(axis=1), spread
 
 
-def as_matrix(p) -> np.ndarray:
+def _as_matrix(p) -> np.ndarray:
     return p[:, None] if p.ndim == 1 else p
 
 
-def hybrid_rows(rows, Z, known, columns) -> MixedFrame:
+def _hybrid_rows(rows, Z, known, columns) -> MixedFrame:
     """Every row with its known columns, and the others of where a walk began in Z."""
     n = len(rows)
     B = len(Z)
-    (walks, between, d) = known.shape
+    (walks, n_between, d) = known.shape
     flat = np.tile(known.reshape(-1, d), (n, 1))
-    own = np.repeat(np.arange(n), walks * between)
-    start = np.tile(np.repeat(np.arange(walks) % B, between), n)
+    row = np.repeat(np.arange(n), walks * n_between)
+    start = np.tile(np.repeat(np.arange(walks) % B, n_between), n)
     plain = [j for j, c in enumerate(columns) if c.role != "text"]
     texts = [j for j, c in enumerate(columns) if c.role == "text"]
-    values = np.where(flat[:, plain], rows.values[own], Z.values[start])
+    values = np.where(flat[:, plain], rows.values[row], Z.values[start])
     held = []
     for t, j in enumerate(texts):
-        both = pa.concat_arrays(
+        both_levels = pa.concat_arrays(
             [combined_chunks(rows.texts[t]), combined_chunks(Z.texts[t])]
         )
-        held.append(both.take(pa.array(np.where(flat[:, j], own, n + start))))
+        held.append(both_levels.take(pa.array(np.where(flat[:, j], row, n + start))))
     return MixedFrame(values, tuple(held))

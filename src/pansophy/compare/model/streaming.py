@@ -85,10 +85,10 @@ def predict_stream(
         Rows, seconds, and findings about columns that are unknown, far outside the
         range of training, or have drifted.
     """
-    if same_file(source, sink):
+    if _same_file(source, sink):
         raise TableError("The predictions cannot replace the table they are made for.")
     start_time = time.perf_counter()
-    done = 0
+    n_done = 0
     used = model.schema.used
     looked = ReferenceCheck(model.reference if check else None, used)
     parts = table_batches(source, size=batch, schema=model.schema)
@@ -105,41 +105,41 @@ def predict_stream(
 
     def work(table):
         frame = model.schema.frame(table)
-        out = prediction_table(model, table, frame, level, proba, explain)
+        answers = prediction_table(model, table, frame, level, proba, explain)
         far = count_out_of_range(frame, looked.ends) if check else None
         return (
-            append_predictions(table, kept, out),
+            append_predictions(table, kept, answers),
             evenly_spaced_rows(frame, used),
             far,
         )
 
     opened = nullcontext(sink) if callable(sink) else open_sink(sink)
-    with ignore_user_warnings(), opened as write, progress_bar(progress) as tick:
+    with ignore_user_warnings(), opened as write, _progress_bar(progress) as tick:
         results: Any = threads.run_tasks(tasks(), blas=True)
         with closing(results):
-            for out, seen, far in results:
-                if done == 0 and not overwrite:
-                    refuse_other_columns(sink, out.column_names)
-                write(out)
-                done += out.num_rows
+            for answers, seen, far in results:
+                if n_done == 0 and not overwrite:
+                    _refuse_other_columns(sink, answers.column_names)
+                write(answers)
+                n_done += answers.num_rows
                 looked.add(seen, far)
-                tick(done)
+                tick(n_done)
         if first is None:
             raise TableError("The table has no rows.")
     findings = [f for f in model.misfits(first) if f.kind == "unknown column"]
     findings = [f for f in findings if f.column not in kept]
     findings += looked.findings()
-    return StreamResult(done, time.perf_counter() - start_time, findings)
+    return StreamResult(n_done, time.perf_counter() - start_time, findings)
 
 
-def same_file(source, sink) -> bool:
+def _same_file(source, sink) -> bool:
     paths = [p for p in (source, sink) if isinstance(p, (str, os.PathLike))]
     if len(paths) < 2 or not all(os.path.exists(p) for p in paths):
         return False
     return os.path.samefile(*paths)
 
 
-def refuse_other_columns(path, names) -> None:
+def _refuse_other_columns(path, names) -> None:
     """Refuse to replace a file that is no table of the columns to be written."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.exists(path):
         return
@@ -177,7 +177,7 @@ def append_predictions(table, kept, out) -> pa.Table:
 
 
 @contextmanager
-def progress_bar(progress):
+def _progress_bar(progress):
     """`tick(rows done)`: the caller's own function, a line on a terminal, or none."""
     if callable(progress):
         yield progress

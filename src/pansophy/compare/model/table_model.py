@@ -191,12 +191,12 @@ class TableModel:
 
     def get_params(self, deep=True) -> dict:
         """Parameters of the model; with `deep` those of its pipeline too."""
-        own = {"method": self.method, "threshold": self.threshold}
-        own |= {"schema": self.schema, "pipeline": self.pipeline}
+        parameters = {"method": self.method, "threshold": self.threshold}
+        parameters |= {"schema": self.schema, "pipeline": self.pipeline}
         if deep and hasattr(self.pipeline, "get_params"):
             inner = self.pipeline.get_params(deep=True)
-            own |= {f"pipeline__{name}": value for name, value in inner.items()}
-        return own
+            parameters |= {f"pipeline__{name}": value for name, value in inner.items()}
+        return parameters
 
     def set_params(self, **params) -> "TableModel":
         """Set the threshold, or parameters of the pipeline for the next `fit`."""
@@ -396,8 +396,8 @@ class TableModel:
         Takes a number or what `choose_threshold` gives.
         """
         value = getattr(threshold, "threshold", threshold)
-        two = len(self.schema.classes) == 2 or self.schema.task == "multilabel"
-        if value is not None and not two:
+        is_binary = len(self.schema.classes) == 2 or self.schema.task == "multilabel"
+        if value is not None and not is_binary:
             raise ValueError("A threshold is for two classes or for labels.")
         if value is not None and not value >= 0:
             raise ValueError(f"A threshold is a probability, got {value}.")
@@ -405,30 +405,34 @@ class TableModel:
 
     def misfits(self, table) -> list[Finding]:
         """Columns that are missing, of another kind, or unknown to the model."""
-        out = []
+        findings = []
         for c in self.schema.used:
             if c.name not in table.column_names:
                 text = f"The table lacks the column {c.name!r}."
-                out.append(make_finding("missing column", "alarm", text, column=c.name))
+                findings.append(
+                    make_finding("missing column", "alarm", text, column=c.name)
+                )
                 continue
             try:
-                one = replace(self.schema, columns=(c,))
-                one.frame(table.select([c.name]))
+                column_schema = replace(self.schema, columns=(c,))
+                column_schema.frame(table.select([c.name]))
             except TableError as error:
-                out.append(
+                findings.append(
                     make_finding("wrong type", "alarm", str(error), column=c.name)
                 )
         for name in self.schema.extra(table):
             text = f"The column {name!r} was not in training and is not used."
-            out.append(make_finding("unknown column", "note", text, column=name))
-        return out
+            findings.append(make_finding("unknown column", "note", text, column=name))
+        return findings
 
     def _conformal_scores(self, kind, other) -> ConformalScores | AdaptiveScores:
         task = self.schema.task
         fits = task == kind if kind == "classification" else task != "classification"
         if not fits or task == "multilabel":
-            why = "has no sets or intervals" if task == "multilabel" else f"has {other}"
-            raise AttributeError(f"A model for {task} {why}.")
+            cause = (
+                "has no sets or intervals" if task == "multilabel" else f"has {other}"
+            )
+            raise AttributeError(f"A model for {task} {cause}.")
         if self.conformal is None:
             raise AttributeError(
                 "The model was saved without out-of-fold scores: no intervals or sets."
@@ -515,14 +519,14 @@ def assemble_table_model(method, model, data, comparison, **more) -> TableModel:
     }
     n = len(data)
     rng = np.random.default_rng(settings["seed"])
-    some = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
+    sampled = np.sort(rng.permutation(n)[:MAX_REFERENCE_ROWS])
     return TableModel(
         schema,
         method.name,
         model,
         facts,
-        training_reference(data.frame[some], schema.used),
-        background_rows(data.frame[some], rng),
+        training_reference(data.frame[sampled], schema.used),
+        background_rows(data.frame[sampled], rng),
         held_out_scores(comparison, method.name),
     )
 

@@ -53,7 +53,7 @@ def format_and_compression(path) -> tuple[str, str | None]:
 def table_writer(target):
     """`write(table)` for a path, or for an open binary file, which gets CSV."""
     if hasattr(target, "write"):
-        with format_writer("csv", target) as write:
+        with _format_writer("csv", target) as write:
             yield write
         return
     target = Path(target)
@@ -61,23 +61,23 @@ def table_writer(target):
     if target.is_dir() or not target.parent.is_dir():
         raise TableError(f"{target} cannot be written: its folder is not there.")
     with replacing_file(target) as draft, pa.OSFile(str(draft), "wb") as file:
-        out = pa.CompressedOutputStream(file, squeeze) if squeeze else file
-        with format_writer(form, out) as write:
+        stream = pa.CompressedOutputStream(file, squeeze) if squeeze else file
+        with _format_writer(form, stream) as write:
             yield write
         if squeeze:
-            out.close()
+            stream.close()
 
 
 @contextmanager
-def format_writer(form, out):
+def _format_writer(form, out):
     """`write(table)` onto an open file; the first table settles the types."""
     opened = []
 
     def write(table):
         if form in ("csv", "tsv"):
-            table = safe_for_spreadsheets(table)
+            table = _safe_for_spreadsheets(table)
         elif form == "jsonl":
-            out.write(json_lines(table))
+            out.write(_json_lines(table))
             return
         if not opened:
             opened.append(WRITERS[form](out, table.schema))
@@ -89,11 +89,11 @@ def format_writer(form, out):
     try:
         yield write
     finally:
-        for one in opened:
-            one.close()
+        for writer in opened:
+            writer.close()
 
 
-def csv_writer_factory(delimiter):
+def _csv_writer_factory(delimiter):
     def make(out, schema):
         from pyarrow import csv
 
@@ -103,21 +103,21 @@ def csv_writer_factory(delimiter):
     return make
 
 
-def parquet_writer(out, schema):
+def _parquet_writer(out, schema):
     from pyarrow import parquet
 
     return parquet.ParquetWriter(out, schema)
 
 
 WRITERS = {
-    "csv": csv_writer_factory(","),
-    "tsv": csv_writer_factory("\t"),
-    "parquet": parquet_writer,
+    "csv": _csv_writer_factory(","),
+    "tsv": _csv_writer_factory("\t"),
+    "parquet": _parquet_writer,
     "feather": lambda out, schema: pa.ipc.new_file(out, schema),
 }
 
 
-def safe_for_spreadsheets(table) -> pa.Table:
+def _safe_for_spreadsheets(table) -> pa.Table:
     """A table for a text format: lists joined, formulas turned into text."""
     columns, names = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -127,13 +127,13 @@ def safe_for_spreadsheets(table) -> pa.Table:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = escape_formulas(column)
+            column = _escape_formulas(column)
         columns.append(column)
-        names.append(escape_formulas(pa.array([name]))[0].as_py())
+        names.append(_escape_formulas(pa.array([name]))[0].as_py())
     return pa.table(columns, names)
 
 
-def escape_formulas(column):
+def _escape_formulas(column):
     bad = pc.and_(
         pc.match_substring_regex(column, FORMULA),
         pc.invert(pc.match_substring_regex(column, NUMBER)),
@@ -146,19 +146,19 @@ def escape_formulas(column):
     return pc.if_else(bad, marked, column)
 
 
-def json_lines(table) -> bytes:
+def _json_lines(table) -> bytes:
     """One JSON object a row, written column by column."""
     if table.num_rows == 0:
         return b""
     parts = []
     for k, (name, column) in enumerate(zip(table.column_names, table.columns)):
         lead = ("{" if k == 0 else ", ") + json.dumps(name) + ": "
-        parts += [pa.scalar(lead, pa.string()), json_column(column)]
+        parts += [pa.scalar(lead, pa.string()), _json_column(column)]
     joined = pc.binary_join_element_wise(*parts, pa.scalar("}\n"), "")
     return "".join(joined.to_pylist()).encode()
 
 
-def json_column(column):
+def _json_column(column):
     """Each value of a column as JSON."""
     kind = column.type
     null = pa.scalar("null")

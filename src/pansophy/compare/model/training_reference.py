@@ -62,14 +62,14 @@ def background_rows(frame: MixedFrame, rng, n=BACKGROUND_ROWS) -> MixedFrame:
     """Rows for explanations made of the columns of training rows, eq. (2)."""
     n = min(n, len(frame))
     values = np.empty((n, frame.values.shape[1]))
-    at = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
+    place = ((np.arange(n) + 0.5) / max(n, 1) * len(frame)).astype(int)
     for j, column in enumerate(frame.values.T):
         x = np.sort(column)
         known = len(x) - np.count_nonzero(np.isnan(x))  # NaN come last
-        picked = x[at]
+        picked = x[place]
         if known > 1 and (x[:known] != np.rint(x[:known])).any():
-            other = np.where(at + 1 < known, at + 1, at - 1)
-            picked = np.where(at < known, (picked + x[other]) / 2, picked)
+            neighbor = np.where(place + 1 < known, place + 1, place - 1)
+            picked = np.where(place < known, (picked + x[neighbor]) / 2, picked)
         values[:, j] = rng.permutation(picked)
     texts = tuple(pa.array([""] * n, pa.string()) for _ in frame.texts)
     return MixedFrame(values, texts)
@@ -80,11 +80,11 @@ def common_levels(reference, column) -> list:
 
     A level of a few rows may be the name of a person.
     """
-    rows_of = rows_by_level(reference, column)
+    rows_of = _rows_by_level(reference, column)
     return [k for k in column.levels if rows_of.get(str(k), 0) >= MIN_SHOWN_ROWS]
 
 
-def rows_by_level(reference, column) -> dict[str, int]:
+def _rows_by_level(reference, column) -> dict[str, int]:
     """Numbers of training rows with the frequent levels of a column."""
     law = None if reference is None else reference.columns.get(column.name)
     if law is None:
@@ -97,7 +97,7 @@ def typical_value(reference, column):
     """The median of a column, or its most frequent level if many rows have it."""
     law = None if reference is None else reference.columns.get(column.name)
     if column.role in ("category", "ordinal"):
-        rows_of = rows_by_level(reference, column)
+        rows_of = _rows_by_level(reference, column)
         shown = common_levels(reference, column)
         return max(shown, key=lambda k: rows_of[str(k)], default=None)
     if law is None or not len(law.values):
@@ -107,16 +107,16 @@ def typical_value(reference, column):
 
 def frame_to_table(frame, columns) -> pa.Table:
     """A frame as a plain table: numbers, names of levels, dates, lengths of texts."""
-    out: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     number = text = 0
     for c in columns:
         if c.role == "text":
-            out[f"length of {c.name}"] = pc.utf8_length(frame.texts[text])
+            arrays[f"length of {c.name}"] = pc.utf8_length(frame.texts[text])
             text += 1
             continue
-        out[c.name] = column_to_arrow(frame.values[:, number], c)
+        arrays[c.name] = _column_to_arrow(frame.values[:, number], c)
         number += 1
-    return pa.table(out)
+    return pa.table(arrays)
 
 
 def never_missing(reference, column) -> bool:
@@ -126,7 +126,7 @@ def never_missing(reference, column) -> bool:
     return law is not None and law.missing == 0
 
 
-def column_to_arrow(values, column) -> pa.Array:
+def _column_to_arrow(values, column) -> pa.Array:
     gone = np.isnan(values)
     if column.role in ("category", "ordinal"):
         names = pa.array([*column.levels, UNKNOWN_LEVEL], pa.string())
@@ -145,7 +145,7 @@ class ReferenceCheck:
         self.reference, self.columns = reference, columns
         self.tables: list[pa.Table] = []
         self.rows = 0
-        self.ends = training_ranges(reference, columns)
+        self.ends = _training_ranges(reference, columns)
         self.far: OutOfRange | None = None
 
     def add(self, table: pa.Table, far=None) -> "ReferenceCheck":
@@ -161,18 +161,20 @@ class ReferenceCheck:
         if self.reference is None or not self.rows:
             return []
         table = pa.concat_tables(self.tables)
-        out = [f for c in self.columns for f in unknown_level_findings(table, c)]
-        far = range_findings(self.ends, self.far)
+        new_levels = [
+            f for c in self.columns for f in _unknown_level_findings(table, c)
+        ]
+        far = _range_findings(self.ends, self.far)
         if self.rows < MIN_ROWS_FOR_DRIFT:
-            return out + far
-        warned = {f.column for f in out if f.severity == "warning"}
+            return new_levels + far
+        warned = {f.column for f in new_levels if f.severity == "warning"}
         findings = drift(self.reference, table, whole=False).findings
         wanted = lambda f: (
             f.kind in ("drift", "unit changed") and f.column not in warned
         )
         drifted = [f for f in findings if wanted(f)]
         warned = {f.column for f in drifted}  # a column that has moved is told once
-        return out + [f for f in far if f.column not in warned] + drifted
+        return new_levels + [f for f in far if f.column not in warned] + drifted
 
 
 class TrainingRanges(NamedTuple):
@@ -198,7 +200,7 @@ class OutOfRange(NamedTuple):
         return OutOfRange(self.rows + other.rows, self.counts + other.counts, low, high)
 
 
-def training_ranges(reference, columns) -> TrainingRanges:
+def _training_ranges(reference, columns) -> TrainingRanges:
     """Ranges of the columns in training."""
     kept, places, ends = [], [], []
     plain = [c for c in columns if c.role != "text"]
@@ -216,27 +218,27 @@ def count_out_of_range(frame, ends) -> OutOfRange:
     """Eq. (1) for every row of a frame."""
     x = frame.values
     w = ends.high - ends.low
-    least, most = (
+    lowest, highest = (
         f.reduce(x, axis=0, initial=np.nan)[ends.places] for f in (np.fmin, np.fmax)
     )
     low, high = ends.low - w, ends.high + w
     counts = np.zeros(len(low), dtype=np.int64)
-    for k in np.flatnonzero((least < low) | (most > high)):
+    for k in np.flatnonzero((lowest < low) | (highest > high)):
         column = x[:, ends.places[k]]
         counts[k] = np.count_nonzero((column < low[k]) | (column > high[k]))
-    return OutOfRange(len(x), counts, least, most)
+    return OutOfRange(len(x), counts, lowest, highest)
 
 
-def range_findings(ends, far) -> list[Finding]:
+def _range_findings(ends, far) -> list[Finding]:
     """One finding for each column with values far outside those of training."""
-    out = []
+    findings = []
     for k in [] if far is None else np.flatnonzero(far.counts):
         c = ends.columns[k]
         n = int(far.counts[k])
         a, b = ends.low[k], ends.high[k]
-        below, above = a - far.lowest[k], far.highest[k] - b
-        worst = far.lowest[k] if below > above else far.highest[k]
-        tell = lambda v, c=c: str(column_to_arrow(np.array([v]), c)[0])[:10]
+        excess_below, excess_above = a - far.lowest[k], far.highest[k] - b
+        worst = far.lowest[k] if excess_below > excess_above else far.highest[k]
+        tell = lambda v, c=c: str(_column_to_arrow(np.array([v]), c)[0])[:10]
         tell = tell if c.role == "date" else "{:.4g}".format
         text = (
             f"{c.name!r} is far outside the training range in {n:,} of {far.rows:,} "
@@ -245,8 +247,10 @@ def range_findings(ends, far) -> list[Finding]:
         )
         severity = "warning" if n / far.rows >= WARNING_SHARE else "note"
         facts = {"rows": n, "share": n / far.rows, "low": float(a), "high": float(b)}
-        out.append(make_finding("out of range", severity, text, column=c.name, **facts))
-    return out
+        findings.append(
+            make_finding("out of range", severity, text, column=c.name, **facts)
+        )
+    return findings
 
 
 def evenly_spaced_rows(frame, columns, max_rows=CHECKED_PER_BATCH) -> pa.Table:
@@ -256,7 +260,7 @@ def evenly_spaced_rows(frame, columns, max_rows=CHECKED_PER_BATCH) -> pa.Table:
     return frame_to_table(frame[rows], columns)
 
 
-def unknown_level_findings(table, column):
+def _unknown_level_findings(table, column):
     """Whether a category has levels that were not in training."""
     if column.role not in ("category", "ordinal"):
         return
@@ -264,7 +268,7 @@ def unknown_level_findings(table, column):
     if n:
         share = n / table.num_rows
         text = (
-            f"{format_share(share)} of the rows have a value of {column.name!r} that "
+            f"{_format_share(share)} of the rows have a value of {column.name!r} that "
             "was not in training; it counts as unknown."
         )
         severity = "warning" if share >= WARNING_SHARE else "note"
@@ -273,5 +277,5 @@ def unknown_level_findings(table, column):
         )
 
 
-def format_share(share) -> str:
+def _format_share(share) -> str:
     return "Under 1 %" if share < 0.01 else f"{100 * share:.0f} %"

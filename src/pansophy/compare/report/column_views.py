@@ -46,7 +46,7 @@ class ColumnView(NamedTuple):
     ordered: bool  # whether the parts have an order
 
 
-def shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
+def _shown_outputs(c) -> tuple[list[str], np.ndarray, bool]:
     """Names and values (n, outputs) of what is averaged, and whether it is shares."""
     s = c.schema
     y = c.data.y
@@ -62,10 +62,10 @@ def column_view(c, name) -> ColumnView:
     """The target by the parts of one column."""
     from .plot_data import cached_view
 
-    return cached_view(c, ("column", name), lambda: compute_column_view(c, name))
+    return cached_view(c, ("column", name), lambda: _compute_column_view(c, name))
 
 
-def columns_of_values(c) -> dict[str, tuple[int, Column]]:
+def _columns_of_values(c) -> dict[str, tuple[int, Column]]:
     """Columns of values by name, with their places in the frame."""
     from .plot_data import columns_in_frame_order
 
@@ -73,7 +73,7 @@ def columns_of_values(c) -> dict[str, tuple[int, Column]]:
     return {k.name: (j, k) for j, k in enumerate(columns)}
 
 
-def column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
+def _column_parts(c, place, column) -> tuple[np.ndarray, list[str]]:
     """Codes (n,) and names of the parts of one column."""
     x = np.asarray(c.data.frame.values[:, place], dtype=float)
     return level_parts(x, column) if column.levels else parts_by_quantile(x)
@@ -84,13 +84,13 @@ def row_weights(c) -> np.ndarray:
     return np.ones(len(c.data)) if w is None else np.asarray(w, dtype=float)
 
 
-def compute_column_view(c, name) -> ColumnView:
-    known = columns_of_values(c)
+def _compute_column_view(c, name) -> ColumnView:
+    known = _columns_of_values(c)
     if name not in known:
         raise ValueError(f"{name!r} is no column of values; try {', '.join(known)}.")
     place, column = known[name]
-    codes, names = column_parts(c, place, column)
-    outputs, Y, is_share = shown_outputs(c)
+    codes, names = _column_parts(c, place, column)
+    outputs, Y, is_share = _shown_outputs(c)
     w = row_weights(c)
     parts = len(names)
     weight = np.bincount(codes, w, parts)
@@ -131,7 +131,7 @@ def parts_by_quantile(x) -> tuple[np.ndarray, list[str]]:
         inner = [f"to {format_number(v)}" for v in edges]
         names = [*inner, f"over {format_number(edges[-1])}"]
     codes = np.where(seen, codes, len(names))
-    return drop_empty_parts(codes, [*names, "missing"])
+    return _drop_empty_parts(codes, [*names, "missing"])
 
 
 def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
@@ -144,21 +144,21 @@ def level_parts(x, column) -> tuple[np.ndarray, list[str]]:
     place[kept] = np.arange(len(kept))
     codes = place[np.where(known, x, len(levels)).astype(int)]
     codes = np.where(np.isfinite(x), codes, len(kept) + 1)
-    return drop_empty_parts(codes, [*(levels[k] for k in kept), "other", "missing"])
+    return _drop_empty_parts(codes, [*(levels[k] for k in kept), "other", "missing"])
 
 
-def drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
+def _drop_empty_parts(codes, names) -> tuple[np.ndarray, list[str]]:
     used, codes = np.unique(codes, return_inverse=True)
     return codes.ravel(), [names[k] for k in used]
 
 
 def strongest_views(c) -> list[ColumnView]:
     """Views of the columns that tell most about the target, by themselves."""
-    _, Y, _ = shown_outputs(c)
+    _, Y, _ = _shown_outputs(c)
     w = row_weights(c)
     strength = {}
-    for name, (place, column) in columns_of_values(c).items():
-        codes, names = column_parts(c, place, column)
+    for name, (place, column) in _columns_of_values(c).items():
+        codes, names = _column_parts(c, place, column)
         if len(names) > 1:
             strength[name] = explained_share(codes, Y, w)
     best = sorted(strength, key=lambda name: -strength[name])[:MAX_COLUMNS]
@@ -176,12 +176,12 @@ def draw_column_view(view, ax=None):
     single = len(view.outputs) == 1
     share = 0.16 if len(view.outputs) > 1 else 0.0
     for k, output in enumerate(view.outputs):
-        at = place + share * (k - (len(view.outputs) - 1) / 2)
+        y = place + share * (k - (len(view.outputs) - 1) / 2)
         style = {"color": BLUE} if single else {"color": line_style(k)["color"]}
         mark = "osD^"[k]
-        ax.hlines(at, view.low[k], view.high[k], lw=2, **style)
+        ax.hlines(y, view.low[k], view.high[k], lw=2, **style)
         label = short_name(output, 18)
-        ax.plot(view.mean[k], at, mark, ms=5, ls="none", label=label, **style)
+        ax.plot(view.mean[k], y, mark, ms=5, ls="none", label=label, **style)
         labels = [
             f"{view.column} {name}: {output} {format_number(m)} "
             f"({format_number(a)} to {format_number(b)}), {rows:,} rows"
@@ -189,15 +189,17 @@ def draw_column_view(view, ax=None):
                 view.names, view.mean[k], view.low[k], view.high[k], view.rows
             )
         ]
-        add_hover(ax, view.mean[k], at, labels)
+        add_hover(ax, view.mean[k], y, labels)
     if view.ordered and single:
         known = [i for i in range(n) if view.names[i] != "missing"]
         ax.plot(view.mean[0][known], place[known], color=GREY, lw=1, zorder=1)
     ax.set_yticks(place, short_names(view.names, 20))
     ax.set_ylim(n - 0.5, -0.5)
     ax.tick_params(axis="y", length=0)
-    what = "mean" if view.outputs == [view.target] else "share of"
-    ax.set_xlabel(f"{what} {short_name(view.outputs[0], 30)}" if single else "share")
+    quantity = "mean" if view.outputs == [view.target] else "share of"
+    ax.set_xlabel(
+        f"{quantity} {short_name(view.outputs[0], 30)}" if single else "share"
+    )
     if not single:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     pale_grid(ax, "x")

@@ -49,31 +49,36 @@ SCALE_SENTENCES = {
 
 def decision_sections(c) -> list[Section]:
     """Threshold, costs and sets or intervals, from held-out rows."""
-    out = []
+    sections = []
     try:
         held_out = held_out_predictions(c)
         if c.schema.task == "classification" and len(c.schema.classes) == 2:
-            out += [given_costs_section(c, held_out)] if c.settings.get("costs") else []
-            out.append(positive_section(c, held_out))
-            out += [threshold_section(c, held_out), cost_ratio_section(c, held_out)]
+            sections += (
+                [_given_costs_section(c, held_out)] if c.settings.get("costs") else []
+            )
+            sections.append(positive_section(c, held_out))
+            sections += [
+                threshold_section(c, held_out),
+                cost_ratio_section(c, held_out),
+            ]
         adaptive = c.adaptive_scores
         if adaptive is not None:
-            out.append(adaptive_section(c, held_out, adaptive))
+            sections.append(_adaptive_section(c, held_out, adaptive))
         elif c.schema.task == "classification":
-            out.append(prediction_set_section(c, held_out))
+            sections.append(prediction_set_section(c, held_out))
         elif c.schema.task != "multilabel":
-            out.append(interval_section(c, held_out))
-            out += interval_part_sections(c, held_out)
+            sections.append(interval_section(c, held_out))
+            sections += interval_part_sections(c, held_out)
         else:
-            out.append(label_threshold_section(c, held_out))
+            sections.append(_label_threshold_section(c, held_out))
     except ValueError as error:
-        out.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
-    return out
+        sections.append(Section("Decisions", str(error), HtmlTable("none", [], [], [])))
+    return sections
 
 
-def given_costs_section(c, held_out) -> Section:
+def _given_costs_section(c, held_out) -> Section:
     """The threshold that the costs given lead to; the saved model uses it."""
-    (no, yes) = map(str, c.schema.classes)
+    (no_label, yes) = map(str, c.schema.classes)
     pair = costs_of_missing(c)
     t = least_cost_threshold(c, held_out)
     body = [
@@ -87,7 +92,8 @@ def given_costs_section(c, held_out) -> Section:
     head = ["say yes from", "mean cost expected", "at one half", "rows that get a yes"]
     return Section(
         "With the costs given",
-        f"Missing a {no!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The saved "
+        f"Missing a {no_label!r} costs {pair[0]:g}, missing a {yes!r} {pair[1]:g}. The "
+        "saved "
         "model decides by this threshold.",
         HtmlTable("Given costs", head, body, [False, True, True, True]),
     )
@@ -95,7 +101,7 @@ def given_costs_section(c, held_out) -> Section:
 
 def positive_section(c, held_out) -> Section:
     """Sensitivity, specificity and predictive values, with their intervals."""
-    no, yes = (short_name(str(label), 40) for label in c.schema.classes)
+    no_label, yes = (short_name(str(label), 40) for label in c.schema.classes)
     threshold = 0.5
     if c.settings.get("costs"):
         threshold = least_cost_threshold(c, held_out).threshold
@@ -105,13 +111,23 @@ def positive_section(c, held_out) -> Section:
     w = held_out.weight
     count = np.ones(len(y)) if w is None else effective_counts(w, are_whole(w))
     body = []
-    for name, right, of, words in (
+    for name, right, is_counted, words in (
         ("sensitivity", said, y, f"of the rows with {yes!r}, found"),
-        ("specificity", ~said, ~y, f"of the rows with {no!r}, not called {yes!r}"),
+        (
+            "specificity",
+            ~said,
+            ~y,
+            f"of the rows with {no_label!r}, not called {yes!r}",
+        ),
         ("positive predictive value", y, said, f"of the rows called {yes!r}, right"),
-        ("negative predictive value", ~y, ~said, f"of the rows called {no!r}, right"),
+        (
+            "negative predictive value",
+            ~y,
+            ~said,
+            f"of the rows called {no_label!r}, right",
+        ),
     ):
-        k, n = float(count @ (right & of)), float(count @ of)
+        k, n = float(count @ (right & is_counted)), float(count @ is_counted)
         rate = rate_interval(k, n)
         body.append(
             [
@@ -148,7 +164,7 @@ def threshold_section(c, held_out) -> Section:
         body.append(
             [
                 words,
-                advised_threshold_words(t),
+                _advised_threshold_words(t),
                 *(format_number(v) for v in (t.expected, t.plain)),
                 f"{100 * t.share:.0f} %",
             ]
@@ -162,7 +178,7 @@ def threshold_section(c, held_out) -> Section:
     )
 
 
-def advised_threshold_words(t) -> str:
+def _advised_threshold_words(t) -> str:
     """`0.312`, or that one half is as good."""
     return "0.5 (stay)" if t.threshold == 0.5 else f"{t.threshold:.3g}"
 
@@ -214,8 +230,8 @@ def calibration_halves(c, held_out):
     if c.data.time is not None:
         order = np.argsort(c.data.time[held_out.rows], kind="stable")
     elif c.data.group is not None:
-        _, whose = np.unique(c.data.group[held_out.rows], return_inverse=True)
-        rank = rng.permutation(whose.max() + 1)[whose]
+        _, unit = np.unique(c.data.group[held_out.rows], return_inverse=True)
+        rank = rng.permutation(unit.max() + 1)[unit]
         order = np.argsort(rank, kind="stable")
         # cut where a group begins
         cut = int(np.searchsorted(rank[order], rank[order[cut]]))
@@ -224,13 +240,13 @@ def calibration_halves(c, held_out):
     return order[:cut], order[cut:]
 
 
-def coverage_check_sentence(a, b, w=None) -> str:
+def _coverage_check_sentence(a, b, w=None) -> str:
     """Sentence on how coverage is checked, and how far off chance alone may put it."""
-    whole = w is None or are_whole(w)
+    has_whole_weights = w is None or are_whole(w)
     w = np.ones(len(a) + len(b)) if w is None else w
-    n = [max(effective_counts(w[half], whole).sum(), 1) for half in (a, b)]
+    n = [max(effective_counts(w[half], has_whole_weights).sum(), 1) for half in (a, b)]
     miss = 196 * np.sqrt(0.09 * (1 / n[0] + 1 / n[1]))
-    rows = int(w[b].sum()) if whole else len(b)
+    rows = int(w[b].sum()) if has_whole_weights else len(b)
     return (
         f"Calibrated on half of the held-out rows, checked on the other half: with "
         f"{rows:,} rows, what is held may miss a promise of 90 % by {miss:.0f} "
@@ -238,20 +254,25 @@ def coverage_check_sentence(a, b, w=None) -> str:
     )
 
 
-def weights_of_halves(held_out, *halves):
+def _weights_of_halves(held_out, *halves):
     """The weights of the rows of each half, if there are any."""
     return [
         None if held_out.weight is None else held_out.weight[half] for half in halves
     ]
 
 
-def scores_of_part(c, held_out, rows):
+def _scores_of_part(c, held_out, rows):
     """Conformal scores of some held-out rows, as a saved model holds those of all."""
-    (w,) = weights_of_halves(held_out, rows)
-    at = held_out.rows[rows]
-    group = None if c.data.group is None else c.data.group[at]
+    (w,) = _weights_of_halves(held_out, rows)
+    table_rows = held_out.rows[rows]
+    group = None if c.data.group is None else c.data.group[table_rows]
     scores = fit_conformal_scores(
-        c.schema.task, held_out.y[rows], held_out.p[rows], c.data.frame[at], w, group
+        c.schema.task,
+        held_out.y[rows],
+        held_out.p[rows],
+        c.data.frame[table_rows],
+        w,
+        group,
     )
     if scores is None:
         raise ValueError("There are too few held-out rows to calibrate on one half.")
@@ -260,9 +281,9 @@ def scores_of_part(c, held_out, rows):
 
 def prediction_set_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    (wb,) = weights_of_halves(held_out, b)
+    (wb,) = _weights_of_halves(held_out, b)
     share = lambda values: np.average(values, weights=wb)
-    scores = scores_of_part(c, held_out, a)
+    scores = _scores_of_part(c, held_out, a)
     frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
@@ -281,32 +302,34 @@ def prediction_set_section(c, held_out) -> Section:
     return Section(
         "Sets that hold the truth",
         "Instead of one class, the set of classes that cannot be ruled out (conformal "
-        f"prediction). {set_sentence(c)} "
-        f"{coverage_check_sentence(a, b, held_out.weight)}",
+        f"prediction). {_set_sentence(c)} "
+        f"{_coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable("Prediction sets", head, body, [False, True, True, True]),
     )
 
 
-def set_sentence(c) -> str:
+def _set_sentence(c) -> str:
     """Sentence on what sets depend on."""
     return SETS_OF_TWO if len(c.schema.classes) == 2 else SETS_OF_MORE
 
 
 def interval_section(c, held_out) -> Section:
     a, b = calibration_halves(c, held_out)
-    (wb,) = weights_of_halves(held_out, b)
-    scores = scores_of_part(c, held_out, a)
+    (wb,) = _weights_of_halves(held_out, b)
+    scores = _scores_of_part(c, held_out, a)
     frame = c.data.frame[held_out.rows[b]]
     body = []
     for level in COVERAGE_LEVELS:
         ends = scores.interval(held_out.p[b], level, frame)
-        inside = np.average(are_inside(held_out.y[b], ends), weights=wb)
-        body.append([f"{100 * level:.0f} %", f"{100 * inside:.1f} %", width_cell(ends)])
+        inside = np.average(_are_inside(held_out.y[b], ends), weights=wb)
+        body.append(
+            [f"{100 * level:.0f} %", f"{100 * inside:.1f} %", _width_cell(ends)]
+        )
     return Section(
         "Intervals that hold the truth",
         "From where to where answers lie (conformal prediction). "
         f"{scale_sentence(scores.scale)} "
-        f"{coverage_check_sentence(a, b, held_out.weight)}",
+        f"{_coverage_check_sentence(a, b, held_out.weight)}",
         HtmlTable(
             "Intervals", ["promised", "held", "median width"], body, [False, True, True]
         ),
@@ -324,14 +347,14 @@ def interval_part_sections(c, held_out) -> list[Section]:
     rows = np.concatenate([b for _, b in checked])
     ends = np.concatenate(
         [
-            scores_of_part(c, held_out, a).interval(
+            _scores_of_part(c, held_out, a).interval(
                 held_out.p[b], SHOWN_LEVEL, c.data.frame[held_out.rows[b]]
             )
             for a, b in checked
         ]
     )
     p = held_out.p[rows]
-    inside = are_inside(held_out.y[rows], ends)
+    inside = _are_inside(held_out.y[rows], ends)
     n_parts = min(MAX_PARTS, len(rows) // LEAST_ROWS_OF_PART)
     if n_parts < 2:
         return []
@@ -341,14 +364,14 @@ def interval_part_sections(c, held_out) -> list[Section]:
     body = []
     for k in np.unique(code):
         part = code == k
-        (w,) = weights_of_halves(held_out, rows[part])
+        (w,) = _weights_of_halves(held_out, rows[part])
         held = np.average(inside[part], weights=w)
         body.append(
             [
                 f"{format_number(p[part].min())} to {format_number(p[part].max())}",
                 f"{part.sum():,}",
                 f"{100 * held:.0f} %",
-                width_cell(ends[part]),
+                _width_cell(ends[part]),
             ]
         )
     if len(body) < 2:
@@ -367,13 +390,13 @@ def interval_part_sections(c, held_out) -> list[Section]:
     ]
 
 
-def are_inside(y, ends) -> np.ndarray:
+def _are_inside(y, ends) -> np.ndarray:
     """Whether answers lie in their intervals; ends belong to them, up to rounding."""
     slack = 1e-9 * np.abs(y)
     return (y >= ends[:, 0] - slack) & (y <= ends[:, 1] + slack)
 
 
-def width_cell(ends) -> str:
+def _width_cell(ends) -> str:
     """The median width of intervals in words."""
     width = np.median(ends[:, 1] - ends[:, 0])
     return format_number(width) if np.isfinite(width) else "too few rows"
@@ -383,14 +406,14 @@ def scale_sentence(scale) -> str:
     """Sentence on where intervals are wide."""
     if scale is None:
         return SCALE_SENTENCES["identity"]
-    out = [SCALE_SENTENCES[scale.transform]]
+    sentences = [SCALE_SENTENCES[scale.transform]]
     if len(scale.columns):
-        out = [s for s in out if scale.transform != "identity"]
-        out.append(SCALE_SENTENCES["steps"])
-    return " ".join(out)
+        sentences = [s for s in sentences if scale.transform != "identity"]
+        sentences.append(SCALE_SENTENCES["steps"])
+    return " ".join(sentences)
 
 
-def adaptive_section(c, held_out, scores) -> Section:
+def _adaptive_section(c, held_out, scores) -> Section:
     """Along time: what intervals or sets made from earlier rows held of later ones."""
     sets = c.schema.task == "classification"
     frame = c.data.frame[held_out.rows]
@@ -408,7 +431,7 @@ def adaptive_section(c, held_out, scores) -> Section:
     return Section(
         "Sets that hold the truth" if sets else "Intervals that hold the truth",
         "Widened by what earlier ones missed (adaptive conformal prediction). "
-        f"{set_sentence(c) + ' ' if sets else ''}Held: the share of the rows of later "
+        f"{_set_sentence(c) + ' ' if sets else ''}Held: the share of the rows of later "
         "folds, each by what was known before it. The level is kept in the long run if "
         "answers are fed back with `model.update_intervals(table)`; for the next rows "
         "alone it is no promise.",
@@ -416,14 +439,14 @@ def adaptive_section(c, held_out, scores) -> Section:
     )
 
 
-def label_threshold_section(c, held_out) -> Section:
+def _label_threshold_section(c, held_out) -> Section:
     body = []
     for j, name in enumerate(c.schema.labels):
         y = held_out.y[:, j].astype(int)
         if 0 < y.sum() < len(y):
             t = advise_threshold(y, held_out.p[:, j], "f1", weights=held_out.weight)
             values = (format_number(v) for v in (t.expected, t.plain))
-            body.append([name, advised_threshold_words(t), *values])
+            body.append([name, _advised_threshold_words(t), *values])
     head = ["label", "say yes from", "F1 expected", "F1 at one half"]
     return Section(
         "A threshold for each label",

@@ -37,11 +37,11 @@ class ColumnTableRow(NamedTuple):
 def exploration_figures(overview) -> list[Figure]:
     """The map of rows, the associations and what is missing, as far as there is any."""
     o = getattr(overview, "overview", overview)
-    out = [row_map_figure(o), association_figure(o), missing_values_figure(o)]
-    return [p for p in out if p is not None]
+    figures = [_row_map_figure(o), _association_figure(o), _missing_values_figure(o)]
+    return [p for p in figures if p is not None]
 
 
-def row_map_figure(o) -> Figure | None:
+def _row_map_figure(o) -> Figure | None:
     """Rows as points in the plane of two components."""
     if not o.components or len(o.components["shares"]) < 2:
         return None
@@ -50,11 +50,11 @@ def row_map_figure(o) -> Figure | None:
         "No clear clusters were found."
         if k == 1
         else f"{k} clusters were found (silhouette {o.clusters['silhouette']:.2f})"
-        f"{cluster_description(o)}."
+        f"{_cluster_description(o)}."
     )
     odd = o.outliers.get("count", 0)
     far = f" Rings mark odd rows ({odd:,} in all)." if odd else ""
-    some = f" A sample of {o.sampled:,} rows." if o.sampled < o.rows else ""
+    sample_text = f" A sample of {o.sampled:,} rows." if o.sampled < o.rows else ""
     held = f"Two components that hold {sum(shares[:2]):.0%} of the variance of the "
     held += "prepared columns"
     if sum(shares[:2]) > 0.9995:  # there are no more than two to begin with
@@ -63,33 +63,33 @@ def row_map_figure(o) -> Figure | None:
         )
     return make_figure(
         "The rows as points",
-        f"{held}; rows near each other are alike. {groups}{far}{some}",
-        lambda ax: draw_row_map(o, ax),
+        f"{held}; rows near each other are alike. {groups}{far}{sample_text}",
+        lambda ax: _draw_row_map(o, ax),
         "u",
         f"Rows in the plane of two principal components, {k} clusters",
         height=3.6,
     )
 
 
-def cluster_description(o) -> str:
+def _cluster_description(o) -> str:
     """Sentence on the columns that set the largest cluster apart."""
-    about = o.clusters.get("about") or []
-    if not about or not about[0]:
+    descriptions = o.clusters.get("about") or []
+    if not descriptions or not descriptions[0]:
         return ""
-    name, shift = next(iter(about[0].items()))
+    name, shift = next(iter(descriptions[0].items()))
     ordered = any(k.name == name and k.kind in ("number", "date") for k in o.columns)
     way = ("higher " if shift > 0 else "lower ") if ordered else ""
     return f"; the largest is set apart most by {way}{short_name(name, 30)!r}"
 
 
-def draw_row_map(o, ax):
+def _draw_row_map(o, ax):
     Z = np.asarray(o.components["points"], dtype=float)[:MAX_POINTS]
     labels = np.asarray(o.clusters["labels"])[: len(Z)]
     for k in range(min(o.clusters["k"], MAX_CLUSTERS)):
-        own = labels == k
+        in_cluster = labels == k
         mark = {"color": line_style(k)["color"], "marker": "osD^vP"[k]}
         name = f"cluster {k + 1}"
-        ax.scatter(*Z[own].T, s=10, lw=0, alpha=0.6, label=name, **mark)
+        ax.scatter(*Z[in_cluster].T, s=10, lw=0, alpha=0.6, label=name, **mark)
     rest = labels >= MAX_CLUSTERS
     if rest.any():
         ax.scatter(*Z[rest].T, s=8, lw=0, alpha=0.5, color=GREY, label="others")
@@ -99,15 +99,20 @@ def draw_row_map(o, ax):
         far = scores > limit
         ax.scatter(*Z[far].T, s=36, facecolors="none", edgecolors=INK, lw=0.8)
     if o.clusters["k"] > 1:
-        at = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}  # above all points
-        ax.legend(**at, ncols=4, frameon=False, handletextpad=0.2, columnspacing=1.2)
+        location = {
+            "loc": "lower center",
+            "bbox_to_anchor": (0.5, 1.0),
+        }  # above all points
+        ax.legend(
+            **location, ncols=4, frameon=False, handletextpad=0.2, columnspacing=1.2
+        )
     a = o.components["shares"]
     ax.set(xlabel=f"first component, {a[0]:.0%}", ylabel=f"second, {a[1]:.0%}")
     ax.grid(color=LINE)
     ax.set_axisbelow(True)
 
 
-def association_figure(o) -> Figure | None:
+def _association_figure(o) -> Figure | None:
     """Associations of the columns that have the strongest ones."""
     names = o.association.get("names", [])
     if len(names) < 3:
@@ -118,10 +123,10 @@ def association_figure(o) -> Figure | None:
     top = np.sort(np.argsort(-A.max(1), kind="stable")[:MAX_ASSOCIATED_COLUMNS])
     i, j = np.unravel_index(np.argmax(A), A.shape)
     np.fill_diagonal(A, 1)
-    many = len(names) > MAX_ASSOCIATED_COLUMNS
+    is_crowded = len(names) > MAX_ASSOCIATED_COLUMNS
     cut = (
         f" The {MAX_ASSOCIATED_COLUMNS} columns with the strongest ones."
-        if many
+        if is_crowded
         else ""
     )
     return make_figure(
@@ -129,38 +134,42 @@ def association_figure(o) -> Figure | None:
         f"From 0, nothing in common, to 1, one tells the other. Strongest: "
         f"{short_name(names[i], 40)!r} and {short_name(names[j], 40)!r}, "
         f"{A[i, j]:.2f}.{cut}",
-        lambda ax: draw_associations(A[np.ix_(top, top)], [names[k] for k in top], ax),
+        lambda ax: _draw_associations(A[np.ix_(top, top)], [names[k] for k in top], ax),
         "v",
         f"Associations of {len(top)} columns",
         height=float(np.clip(1.4 + 0.2 * len(top), 3.2, 5.4)),
     )
 
 
-def draw_associations(A, names, ax):
+def _draw_associations(A, names, ax):
     n = len(names)
     size = 8.5 if len(names) <= 12 else 7
     ax.pcolormesh(A, cmap="Blues", vmin=0, vmax=1, edgecolors="white", lw=0.5)
     ax.invert_yaxis()
     ax.set_aspect("equal")
-    at = np.arange(n) + 0.5
+    centers = np.arange(n) + 0.5
     for i, j in np.ndindex(n, n):
         if n <= MAX_NUMBERED_COLUMNS and i != j:
             color = "white" if A[i, j] > 0.55 else INK
             text = f"{A[i, j]:.2f}".removeprefix("0")
             place = {"ha": "center", "va": "center", "fontsize": 7 if n > 8 else 8}
-            ax.text(at[j], at[i], text, color=color, **place)
+            ax.text(centers[j], centers[i], text, color=color, **place)
     pairs = [(i, j) for i, j in np.ndindex(n, n) if i < j]
     labels = [f"{names[i]} and {names[j]}: {A[i, j]:.2f}" for i, j in pairs]
     add_hover(
-        ax, [at[j] for _, j in pairs], [at[i] for i, _ in pairs], labels, size=120
+        ax,
+        [centers[j] for _, j in pairs],
+        [centers[i] for i, _ in pairs],
+        labels,
+        size=120,
     )
-    ax.set_yticks(at, short_names(names, 18), fontsize=size)
-    ax.set_xticks(at, short_names(names, 12), fontsize=size, rotation=90)
+    ax.set_yticks(centers, short_names(names, 18), fontsize=size)
+    ax.set_xticks(centers, short_names(names, 12), fontsize=size, rotation=90)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
 
-def missing_values_figure(o) -> Figure | None:
+def _missing_values_figure(o) -> Figure | None:
     """Shares of missing values by column."""
     shares = sorted(o.missing.shares.items(), key=lambda kv: -kv[1])
     if not shares:
@@ -173,14 +182,14 @@ def missing_values_figure(o) -> Figure | None:
     return make_figure(
         "Missing values",
         f"Share of the rows without a value. {caption}",
-        lambda ax: draw_missing_values(shares[:MAX_MISSING_COLUMNS], ax),
+        lambda ax: _draw_missing_values(shares[:MAX_MISSING_COLUMNS], ax),
         "w",
         f"Missing values of {len(shares)} columns",
         height=1.0 + 0.24 * min(len(shares), MAX_MISSING_COLUMNS),
     )
 
 
-def draw_missing_values(shares, ax):
+def _draw_missing_values(shares, ax):
     place = np.arange(len(shares))
     ax.barh(place, [100 * s for _, s in shares], color=BLUE, height=0.7)
     ax.set_yticks(place, [short_name(n) for n, _ in shares])
@@ -194,18 +203,18 @@ def draw_missing_values(shares, ax):
 def column_summaries(overview) -> list[ColumnTableRow]:
     """The columns in a line each, at most MAX_COLUMNS_LISTED of them."""
     o = getattr(overview, "overview", overview)
-    out = []
+    rows = []
     for s in o.columns[:MAX_COLUMNS_LISTED]:
         share = s.missing / o.rows if o.rows else 0.0
         gone = f"{100 * share:.1f} %" if s.missing else ""
         counts = s.counts or [k for _, k in s.top]
         label = f"distribution of {short_name(s.name, 40)}"
-        line = (s.name, s.kind, gone, f"{s.distinct:,}", usual_values(s))
-        out.append(ColumnTableRow(*line, sparkline(counts, label), label))
-    return out
+        line = (s.name, s.kind, gone, f"{s.distinct:,}", _usual_values(s))
+        rows.append(ColumnTableRow(*line, sparkline(counts, label), label))
+    return rows
 
 
-def usual_values(s) -> str:
+def _usual_values(s) -> str:
     if s.quantiles:
         low, middle, high = (s.quantiles[k] for k in (0, len(s.quantiles) // 2, -1))
         show = date_text if s.kind == "date" else format_number
@@ -225,7 +234,7 @@ def exploration_context(e, name=None) -> dict:
         "rows": e.rows,
         "width": e.columns,
         "target": None if target is None else f"{target}{task}",
-        "summary": exploration_summary(e, findings),
+        "summary": _exploration_summary(e, findings),
         "alarms": [f for f in findings if f.severity == "alarm"],
         "findings": findings,
         "pictures": [] if o is None else exploration_figures(o),
@@ -233,26 +242,26 @@ def exploration_context(e, name=None) -> dict:
         "drawable": len(drawable_columns(e.part, e.targets)) if e.targets else 0,
         "columns": [] if o is None else column_summaries(o),
         "unlisted": 0 if o is None else max(len(o.columns) - MAX_COLUMNS_LISTED, 0),
-        "patterns": None if o is None else missing_pattern_table(o),
-        "drift": drift_table(getattr(e, "drift", None)),
+        "patterns": None if o is None else _missing_pattern_table(o),
+        "drift": _drift_table(getattr(e, "drift", None)),
     }
 
 
-def exploration_summary(e, findings) -> list[str]:
+def _exploration_summary(e, findings) -> list[str]:
     """The verdict on the table, then what it looks like."""
     kinds = ("alarm", "warning", "note")
     counts = [sum(f.severity == kind for f in findings) for kind in kinds]
-    some = [
+    counted = [
         f"{k} {kind}{'s' if k > 1 else ''}"
         for k, kind in zip(counts, kinds, strict=True)
         if k
     ]
-    first = f"{', '.join(some)}." if some else "Nothing suspicious was found."
-    more = [] if e.overview is None else str(e.overview).splitlines()
-    return [first, *more]
+    first = f"{', '.join(counted)}." if counted else "Nothing suspicious was found."
+    overview_lines = [] if e.overview is None else str(e.overview).splitlines()
+    return [first, *overview_lines]
 
 
-def drift_table(drift) -> HtmlTable | None:
+def _drift_table(drift) -> HtmlTable | None:
     """Columns against those of the other table, changed ones first."""
     if drift is None:
         return None
@@ -265,7 +274,7 @@ def drift_table(drift) -> HtmlTable | None:
     return HtmlTable("Drift", head, body, numeric)
 
 
-def missing_pattern_table(o) -> HtmlTable | None:
+def _missing_pattern_table(o) -> HtmlTable | None:
     """Table of columns that are missing together."""
     if not o.missing.patterns:
         return None

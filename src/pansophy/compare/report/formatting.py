@@ -81,8 +81,8 @@ def format_differences(*values) -> list[str]:
 
 def format_seconds(t) -> str:
     """`3 ms`, `1.2 s`, `4 min`, `2.5 h`."""
-    for most, size, unit in TIME_UNITS:
-        if t < most:
+    for limit, size, unit in TIME_UNITS:
+        if t < limit:
             x = t / size
             return f"{x:.0f} {unit}" if x >= 9.95 else f"{x:.2g} {unit}"
     return f"{t / 60:.0f} min" if t < 5970 else f"{t / 3600:.2g} h"
@@ -127,8 +127,8 @@ def with_article(metric) -> str:
 def names_by_common_reason(pairs) -> list[tuple[str, list[str]]]:
     """(reason, names) of (name, reason): the most common reason first."""
     groups: dict[str, list[str]] = {}
-    for name, why in pairs:
-        groups.setdefault(why, []).append(name)
+    for name, reason in pairs:
+        groups.setdefault(reason, []).append(name)
     return sorted(groups.items(), key=lambda g: -len(g[1]))
 
 

@@ -36,18 +36,18 @@ BASELINE_NAMES = {DUMMY: "the dummy", "last value": "the last value"}
 def headline_sentences(c) -> list[str]:
     """Sentences on the method kept, its expected score, its gain, and the next step."""
     texts = [
-        kept_sentence(c),
-        tail_sentence(c),
-        design_sentence(c),
-        units_sentence(c),
-        gain_sentence(c),
+        _kept_sentence(c),
+        _tail_sentence(c),
+        _design_sentence(c),
+        _units_sentence(c),
+        _gain_sentence(c),
         few_events_sentence(c),
         next_step_sentence(c),
     ]
     return [t for t in texts if t]
 
 
-def kept_sentence(c) -> str:
+def _kept_sentence(c) -> str:
     """Sentence on the method kept, and its score on new rows with the interval."""
     row = c.row(c.winner)
     score = c.expected_score
@@ -56,7 +56,7 @@ def kept_sentence(c) -> str:
         f"{format_like_interval(score.mean, score)} "
         f"(95 % interval {format_interval(score)})"
     )
-    familiar = familiar_clause(c, row) + alarm_clause(c)
+    familiar = _familiar_clause(c, row) + _alarm_clause(c)
     if c.winner == DUMMY and len(c.leaderboard) == 1:
         return (
             "Only the dummy, which ignores all columns, has finished: "
@@ -80,16 +80,16 @@ def beats_dummy(c) -> bool:
     return all(b.significant for b in c.baselines if b.method == DUMMY)
 
 
-def alarm_clause(c) -> str:
+def _alarm_clause(c) -> str:
     """Clause that the score depends on the columns that the alarms are about."""
     alarms = sum(f.severity == "alarm" for f in c.findings)
     if not alarms:
         return ""
-    these = "the alarm" if alarms == 1 else f"the {alarms} alarms"
-    return f", but only if {these} about the table can be explained away"
+    subject = "the alarm" if alarms == 1 else f"the {alarms} alarms"
+    return f", but only if {subject} about the table can be explained away"
 
 
-def tail_sentence(c) -> str:
+def _tail_sentence(c) -> str:
     """Sentence that a few rows decide the score, where they do."""
     losses = c.trial(c.winner).losses
     if c.schema.task not in ("regression", "count") or losses is None:
@@ -117,20 +117,21 @@ def few_events_sentence(c) -> str:
     if events >= EVENTS_PER_COLUMN * columns:
         return ""
     rarer = short_name(str(classes[int(rows.argmin())]), 40)
-    each = f"{events / columns:.2g} for each of {columns} columns"
+    ratio_text = f"{events / columns:.2g} for each of {columns} columns"
     if columns == 1:
-        each = "for one column"
-    enough = (
+        ratio_text = "for one column"
+    verdict_text = (
         "too few for more than a hint"
         if events < HINT_PER_COLUMN * columns or events < EVENTS_PER_COLUMN
         else f"fewer than the {EVENTS_PER_COLUMN} at which a model of all columns is "
         "known to be stable"
     )
-    are = "is" if events == 1 else "are"
-    return f"{events:,} of {rows.sum():,} rows {are} {rarer!r}, {each}: {enough}."
+    verb = "is" if events == 1 else "are"
+    share = f"{events:,} of {rows.sum():,} rows {verb} {rarer!r}"
+    return f"{share}, {ratio_text}: {verdict_text}."
 
 
-def design_sentence(c) -> str:
+def _design_sentence(c) -> str:
     """Sentences on what the rows were found to be, and on the score without that."""
     design = c.dataset.design
     if design is None:
@@ -145,13 +146,14 @@ def design_sentence(c) -> str:
             f"is among the methods here (--role {duration}=number takes it in)"
         )
     if design.time is not None:
-        along = f"along {design.time.column!r}"
+        order_text = f"along {design.time.column!r}"
         if design.time.column == ROW_ORDER:
-            along = "in the file"
+            order_text = "in the file"
         clauses.append(
-            f"rows follow each other {along} (neighbours are "
+            f"rows follow each other {order_text} (neighbours are "
             f"alike, correlation {design.time.correlation:.2f}), so later ones were "
-            f"predicted from earlier ones{shuffled_clause(c, 'between known moments')} "
+            "predicted from earlier "
+            f"ones{_shuffled_clause(c, 'between known moments')} "
             "(--independent shuffles rows)"
         )
     if design.entity is not None:
@@ -159,43 +161,43 @@ def design_sentence(c) -> str:
         clauses.append(
             f"{e.comes} in {e.rows / e.count:.1f} rows each, in which "
             f"{what_is_alike(e, 2)}, so rows of one were never parted"
-            f"{shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
+            f"{_shuffled_clause(c, 'for rows of known ones')} (--independent shuffles "
             "rows)"
         )
     return " ".join(f"{t[:1].upper()}{t[1:]}." for t in clauses)
 
 
-def units_sentence(c) -> str:
+def _units_sentence(c) -> str:
     """Sentence on the units of a panel, and on the score for the other ones."""
     name = repr(c.schema.group)
     if not c.split.units:
         return ""
-    same = f"of the same {name}, from all rows before them"
+    same_units_text = f"of the same {name}, from all rows before them"
     new = f"of new {name}, from earlier rows of others"
-    these = same
-    others = new
+    tested_text = same_units_text
+    other_text = new
     flag = "new"
     if c.split.units == "new":
-        these = new
-        others = same
+        tested_text = new
+        other_text = same_units_text
         flag = "same"
     if c.other_units_score is None:
-        return f"Later rows were predicted {these}."
+        return f"Later rows were predicted {tested_text}."
     method, value = c.other_units_score
-    of = f" of {method}" if method != c.winner else ""
+    method_text = f" of {method}" if method != c.winner else ""
     return (
-        f"Later rows were predicted {these}; {others}, the {c.metric}{of} would be "
-        f"{format_number(value)} (--units {flag})."
+        f"Later rows were predicted {tested_text}; {other_text}, the "
+        f"{c.metric}{method_text} would be {format_number(value)} (--units {flag})."
     )
 
 
-def shuffled_clause(c, known) -> str:
+def _shuffled_clause(c, known) -> str:
     """Clause on the score of shuffled folds, which test on what is `known`."""
     if c.shuffled_score is None:
         return ""
     method, value = c.shuffled_score
-    of = f" of {method}" if method != c.winner else ""
-    return f"; {known} the {c.metric}{of} would be {format_number(value)}"
+    method_text = f" of {method}" if method != c.winner else ""
+    return f"; {known} the {c.metric}{method_text} would be {format_number(value)}"
 
 
 def new_rows_phrase(c) -> str:
@@ -210,14 +212,14 @@ def new_rows_phrase(c) -> str:
         return "new rows"
     steps = "one step" if ahead == 1 else f"{ahead:,} steps"
     if c.split.units:
-        whose = "the same" if c.split.units == "same" else "new"
-        return f"rows of {whose} {c.schema.group!r}, up to {steps} ahead"
+        unit_kind = "the same" if c.split.units == "same" else "new"
+        return f"rows of {unit_kind} {c.schema.group!r}, up to {steps} ahead"
     if c.schema.time == ROW_ORDER:
         return f"new rows up to {steps} ahead"
     return f"new rows up to {steps} of {c.schema.time!r} ahead"
 
 
-def familiar_clause(c, row) -> str:
+def _familiar_clause(c, row) -> str:
     """The score in a metric that needs no explanation, if another one ranks."""
     name = FAMILIAR_METRICS.get(c.schema.task)
     if name == c.metric or name not in row.scores:
@@ -236,14 +238,14 @@ def familiar_clause(c, row) -> str:
     return f"{right} (the dummy in {100 * of_dummy:.0f} %{fewer})"
 
 
-def gain_sentence(c) -> str:
+def _gain_sentence(c) -> str:
     """Sentence on the gain over the dummy and over the plain model, with intervals."""
     if c.winner == DUMMY or not c.baselines:
         return ""
     clauses = [gain_clause(c, b) for b in c.baselines]
     hint = "" if c.metrics[0].greater else " Less is better."
-    it = verb_for(c.winner, "It is", "They are")
-    return f"{it} {join_names(clauses)}.{hint}"
+    subject = verb_for(c.winner, "It is", "They are")
+    return f"{subject} {join_names(clauses)}.{hint}"
 
 
 def gain_clause(c, baseline) -> str:
@@ -260,13 +262,13 @@ def gain_clause(c, baseline) -> str:
         low, high = gain - reach, gain + reach
     elif low > 0 and not baseline.significant:
         doubt = f", not counting that {len(c.leaderboard)} methods were tried"
-    low, high, by = format_differences(low, high, abs(gain))
+    low, high, gap = format_differences(low, high, abs(gain))
     span = f"{level} % interval {low} to {high}{doubt}"
     if baseline.significant:
-        return f"better than {name} by {by} ({span})"
+        return f"better than {name} by {gap} ({span})"
     if gain > 0:
-        return f"not surely better than {name} (by {by}, {span})"
-    return f"no better than {name} (worse by {by}, {span})"
+        return f"not surely better than {name} (by {gap}, {span})"
+    return f"no better than {name} (worse by {gap}, {span})"
 
 
 def next_step_sentence(c) -> str:
@@ -275,13 +277,13 @@ def next_step_sentence(c) -> str:
     if not c.complete:
         return "Next: finish the run (--resume), which was interrupted."
     if alarms:
-        these = "this alarm" if alarms == 1 else f"these {alarms} alarms"
-        return f"Next: look into {these} about the table before trusting any number."
+        subject = "this alarm" if alarms == 1 else f"these {alarms} alarms"
+        return f"Next: look into {subject} about the table before trusting any number."
     if c.winner == DUMMY and c.split.times(c.data) is not None:
-        more = 4 * c.settings["folds"]
+        n_folds = 4 * c.settings["folds"]
         return (
-            f"Next: judge forecasts that look less far ahead (--folds {more}), or get "
-            f"columns that tell about {c.schema.target!r} in advance."
+            f"Next: judge forecasts that look less far ahead (--folds {n_folds}), or "
+            f"get columns that tell about {c.schema.target!r} in advance."
         )
     if c.winner == DUMMY:
         return (

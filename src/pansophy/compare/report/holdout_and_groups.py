@@ -47,13 +47,15 @@ def holdout_section(c) -> Section | None:
 
 def group_fairness(c):
     """`diagnose.Fairness` of the kept model over the column asked about, or None."""
-    by = c.settings.get("by")
-    if by is None or c.dataset is None:
+    column = c.settings.get("by")
+    if column is None or c.dataset is None:
         return None
-    return plot_data.cached_view(c, ("groups", by), lambda: audit_groups(c, by))
+    return plot_data.cached_view(
+        c, ("groups", column), lambda: _audit_groups(c, column)
+    )
 
 
-def audit_groups(c, by):
+def _audit_groups(c, by):
     from ...diagnose.model.fairness import fairness
 
     held = held_out_predictions(c)
@@ -74,7 +76,7 @@ def audit_groups(c, by):
     return audit()
 
 
-def mean_and_interval(i) -> str:
+def _mean_and_interval(i) -> str:
     """A mean and its interval with the same digits."""
     low, _, high = format_interval(i).partition(" to ")
     digits = len(low.partition(".")[2])
@@ -83,22 +85,22 @@ def mean_and_interval(i) -> str:
 
 def group_section(c) -> Section | None:
     """Measures of each group, with intervals."""
-    by = c.settings.get("by")
-    if by is None:
+    column = c.settings.get("by")
+    if column is None:
         return None
     try:
         result = group_fairness(c)
     except ValueError as error:
-        return Section(f"Groups of {by}", str(error), HtmlTable("none", [], [], []))
+        return Section(f"Groups of {column}", str(error), HtmlTable("none", [], [], []))
     if result is None:
         return None
-    head = [by, "rows", *result.measures]
+    head = [column, "rows", *result.measures]
     body = [
-        [g, f"{n:,}", *(mean_and_interval(m[i]) for m in result.measures.values())]
+        [g, f"{n:,}", *(_mean_and_interval(m[i]) for m in result.measures.values())]
         for i, (g, n) in enumerate(zip(result.groups, result.counts, strict=True))
     ]
     return Section(
-        f"Groups of {by}",
+        f"Groups of {column}",
         " ".join(capitalised(line) for line in str(result).splitlines()),
         HtmlTable("Groups", head, body, [False] + [True] * (len(head) - 1)),
     )

@@ -36,8 +36,8 @@ class HoverPoints(Artist):
         gc.set_clip_rectangle(self.axes.bbox)
         radius = renderer.points_to_pixels(np.sqrt(self.size) / 2)
         circle = Affine2D().scale(radius)
-        at = self.axes.transData.transform(self.points)
-        for place, text in zip(at, self.texts, strict=True):
+        positions = self.axes.transData.transform(self.points)
+        for place, text in zip(positions, self.texts, strict=True):
             renderer.open_group("hover", gid=f"hover:{text}")
             point = Path(place[None])
             renderer.draw_markers(

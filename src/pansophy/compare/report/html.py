@@ -58,12 +58,12 @@ def write_results(comparison, folder, progress=False) -> dict[str, Path]:
     `progress` is True, False or None for a terminal only.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    if not is_own_folder(comparison, folder):
+    if not _is_own_folder(comparison, folder):
         move_to_previous(folder, ["results.json", "model.pansophy", "report.html"])
         comparison.written_to.append(folder.resolve())
-    begin_figures(comparison)  # while the model is fitted
+    _begin_figures(comparison)  # while the model is fitted
     writers = {
-        "Results": (folder / "results.json", write_json),
+        "Results": (folder / "results.json", _write_json),
         "Model": (folder / "model.pansophy", type(comparison).save),
         "Report": (folder / "report.html", write_report),
     }
@@ -72,27 +72,33 @@ def write_results(comparison, folder, progress=False) -> dict[str, Path]:
     with StepDisplay(progress) as steps:
         for name, (path, write) in writers.items():
             steps.tell(STEP_NAMES[name].format(comparison.winner))
-            more = {"tell": steps.tell} if name == "Report" else {}
+            options = {"tell": steps.tell} if name == "Report" else {}
             try:
-                write(comparison, path, **more)
+                write(comparison, path, **options)
             except OSError as error:
                 problems.append(str(error))
             else:
                 written[name] = path.resolve()
     if problems:
-        there = [path.name for path in written.values()]
-        rest = f"What could be written is there: {', '.join(there)}." if there else ""
+        written_names = [path.name for path in written.values()]
+        rest = (
+            f"What could be written is there: {', '.join(written_names)}."
+            if written_names
+            else ""
+        )
         raise OSError(" ".join([*problems, rest]).strip())
     return {name: written[name] for name in ("Report", "Model", "Results")}
 
 
-def is_own_folder(comparison, folder) -> bool:
+def _is_own_folder(comparison, folder) -> bool:
     """Whether results in a folder are those of this comparison."""
-    own = [] if comparison.folder is None else [Path(comparison.folder).resolve()]
-    return folder.resolve() in [*own, *comparison.written_to]
+    own_folders = (
+        [] if comparison.folder is None else [Path(comparison.folder).resolve()]
+    )
+    return folder.resolve() in [*own_folders, *comparison.written_to]
 
 
-def write_json(comparison, path) -> Path:
+def _write_json(comparison, path) -> Path:
     """Write the results as JSON."""
     text = json.dumps(comparison.to_dict(), indent=2, ensure_ascii=False)
     return write_text_file(path, text + "\n")
@@ -118,7 +124,7 @@ def load_template(name):
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=plain_page_text,
+        finalize=_plain_page_text,
     )
     filters = (
         describe_blend,
@@ -132,12 +138,12 @@ def load_template(name):
         with_code,
     )
     env.filters |= {f.__name__: f for f in filters}
-    script = package_script()
+    script = _package_script()
     known = {"script": script, "script_hash": script_hash(script)}
     return env.get_template(name, globals=known)
 
 
-def plain_page_text(value):
+def _plain_page_text(value):
     """Texts without control characters; what is markup already stays as it is."""
     return plain_text(value) if type(value) is str else value
 
@@ -158,7 +164,7 @@ def with_code(text):
     )
 
 
-def package_script() -> str:
+def _package_script() -> str:
     """The script that sorts tables; the page works without it."""
     templates = resources.files("pansophy.compare.report").joinpath("templates")
     return templates.joinpath("sort.js").read_text("utf-8").strip()
@@ -181,17 +187,17 @@ def render_report(c, tell=None) -> str:
     """The page as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return load_template("report.html").render(**report_context(c, tell))
+        return load_template("report.html").render(**_report_context(c, tell))
 
 
-def without_folders(c, text) -> str:
+def _without_folders(c, text) -> str:
     """The sentence with the name of the run's folder in place of its path."""
     if c.folder is None:
         return text
     return text.replace(f"{c.folder}/", f"{Path(c.folder).name}/")
 
 
-def weak_part_names(c) -> list[str] | None:
+def _weak_part_names(c) -> list[str] | None:
     """Names of the parts of the table with more loss; None if they cannot be told."""
     try:
         return [part.name for part in plot_data.weak_slices(c)]
@@ -199,7 +205,7 @@ def weak_part_names(c) -> list[str] | None:
         return None
 
 
-def begin_figures(c) -> None:
+def _begin_figures(c) -> None:
     """Begin the learning curve and the figures, in the background, if need be."""
     if FIGURES in c._views:
         return
@@ -208,9 +214,9 @@ def begin_figures(c) -> None:
         plot_data.begin_learning_curve(c)
 
 
-def report_context(c, tell=None) -> dict:
+def _report_context(c, tell=None) -> dict:
     """Everything the page shows, in its order."""
-    begin_figures(c)
+    _begin_figures(c)
     figures = c._views.pop(FIGURES).drawn(tell)
     in_section = lambda name: [
         f for (s, _), k in figures.items() if s == name for f in k
@@ -220,7 +226,7 @@ def report_context(c, tell=None) -> dict:
         kept.append(sections.learning_curve_figure(c))
     findings = merge_notes(by_severity(c.findings))
     first = first_screen(c)
-    first = first._replace(next=[without_folders(c, text) for text in first.next])
+    first = first._replace(next=[_without_folders(c, text) for text in first.next])
     return {
         "c": c,
         "version": __version__,
@@ -234,7 +240,7 @@ def report_context(c, tell=None) -> dict:
         )
         + positive_clause(c.schema),
         "headline": [
-            without_folders(c, text)
+            _without_folders(c, text)
             for text in headline_sentences(c)
             if not text.startswith("Next: ")  # stands on the first screen
         ],
@@ -269,7 +275,7 @@ def report_context(c, tell=None) -> dict:
         "decisions": decisions.decision_sections(c),
         "first": first,
         "dots": [] if first.dots is None else dot_rows(first.dots),
-        "card": model_card(c, weak_part_names(c)),
+        "card": model_card(c, _weak_part_names(c)),
         "blocks": sections.method_blocks(c, figures),
         "not_run": sections.skipped_groups(c),
         "how": methodology.method_paragraphs(c),

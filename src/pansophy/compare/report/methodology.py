@@ -108,9 +108,9 @@ def keep_rule_sentence(c) -> str:
     if kept is best or kept.difference is None:
         return text
     d = kept.difference
-    by, low, high = format_differences(abs(d.mean), d.low, d.high)
+    gap, low, high = format_differences(abs(d.mean), d.low, d.high)
     return (
-        f"{text} {kept.method} {verb_for(kept.method)} {by} of {c.metric} from "
+        f"{text} {kept.method} {verb_for(kept.method)} {gap} of {c.metric} from "
         f"{best.method} (95 % interval of the difference {low} to {high})."
     )
 
@@ -119,11 +119,11 @@ def kept_model_paragraph(c) -> str:
     """The kept model in one paragraph."""
     row = c.row(c.winner)
     method = c.trial(c.winner).method
-    made = getattr(method, "path", "") or "An estimator of your own"
+    origin = getattr(method, "path", "") or "An estimator of your own"
     if method.members:
-        made = f"An average of {describe_blend(method.blend_weights)}"
+        origin = f"An average of {describe_blend(method.blend_weights)}"
     text = (
-        f"{made}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
+        f"{origin}. Its {c.metric} is {format_mean(row.scores[c.metric])}, for new rows"
     )
     return (
         f"{text}; a fit takes {format_seconds(row.fit_seconds)}, a prediction "
@@ -135,15 +135,15 @@ def kept_model_paragraph(c) -> str:
 def method_paragraphs(c) -> list[str]:
     """Paragraphs on the procedure, for somebody who has not done it before."""
     s = c.settings
-    why = getattr(c.split, "why", "")
+    reason = getattr(c.split, "why", "")
     fits = s["folds"] * s["repeats"]
     cut = getattr(c.split, "kind", None) or s.get("split", "")
-    out = [
+    paragraphs = [
         f"The rows were cut into {s['folds']} {cut} folds"
-        + (f" ({why})" if why else "")
+        + (f" ({reason})" if reason else "")
         + (f", {s['repeats']} times over" if s["repeats"] > 1 else "")
         + f": {fits} fits for each method, on the same rows for all of them. Filling "
-        "in, encoding and scaling were learned inside each fold." + race_text(c),
+        "in, encoding and scaling were learned inside each fold." + _race_text(c),
         "Every row was predicted by models that had not seen it. The interval of a "
         "score holds for new rows: it allows for the luck of the rows that were tested "
         "and for the luck of those that were learned from, which folds share. No "
@@ -159,28 +159,28 @@ def method_paragraphs(c) -> list[str]:
         (r.method for r in c.leaderboard if r.method in LINEAR_BASELINES), None
     )
     held = f"the {DUMMY}" + (f" and {linear}, the plain linear model" if linear else "")
-    out.append(
+    paragraphs.append(
         f"Anything worth keeping should beat {held}. A method that failed, ran out of "
         "time or memory in any fold is not ranked."
     )
     pretrained = [t.method.name for t in c.trials if t.method.pretrained]
     if pretrained:
-        out.append(
+        paragraphs.append(
             f"The weights of the {pretrained[0]} come with the library. They were "
             "trained on made-up tables only: it had seen none of these rows, and no "
             "real table, before."
         )
     if c.selection_bias > 0:
-        out.append(
+        paragraphs.append(
             "The best of several scores is partly luck. Scores drawn around those seen "
             "tell how much better the best looks than it is: "
             f"{format_number(c.selection_bias)} of its {c.metric}. Score and interval "
             "to expect of it are moved by that."
         )
-    return out
+    return paragraphs
 
 
-def race_text(c) -> str:
+def _race_text(c) -> str:
     """Sentences on the rule by which methods stopped in the race, if any did."""
     if not any(r.stopped for r in c.leaderboard):
         return ""
@@ -204,7 +204,7 @@ def glossary(c) -> list[tuple[str, str]]:
     return [*terms.items(), *COMMON_TERMS]
 
 
-def effective_options(c) -> dict:
+def _effective_options(c) -> dict:
     """The options that lead to the same comparison, as far as they are recorded."""
     s = c.settings
     named = any(skip.kind is SkipKind.NOT_REQUESTED for skip in c.skipped)
@@ -229,11 +229,13 @@ def effective_options(c) -> dict:
 def commands_to_repeat(c) -> list[str]:
     """Commands that repeat the comparison: at a shell where possible, and in Python."""
     s = c.settings
-    options = effective_options(c)
+    options = _effective_options(c)
     targets = list(c.schema.targets)
     target = targets[0] if len(targets) == 1 else targets
-    given = ", ".join(f"{k}={v!r}" for k, v in options.items())
-    python = f"pansophy.compare(table, {target!r}, {given}, random_state={s['seed']})"
+    arguments = ", ".join(f"{k}={v!r}" for k, v in options.items())
+    python = (
+        f"pansophy.compare(table, {target!r}, {arguments}, random_state={s['seed']})"
+    )
     has_user_methods = any(t.method.estimator is not None for t in c.trials)
     roles = options.get("roles", {}).values()
     has_levels = any(not isinstance(role, str) for role in roles)

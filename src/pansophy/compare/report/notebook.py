@@ -15,15 +15,15 @@ CELL_STYLE = (
 )
 
 
-def escape(text) -> str:
+def _escape(text) -> str:
     """Text for a page: no markup, no control characters."""
     return escape_html(plain_text(text))
 
 
-def score_figure(c) -> str:
+def _score_figure(c) -> str:
     """The picture of the scores, on white, since a notebook may be dark."""
     rows = len(plots.plotted_methods(c))
-    made = make_figure(
+    figure = make_figure(
         "Scores",
         "",
         lambda ax: plots.plot_scores(c, ax),
@@ -31,16 +31,16 @@ def score_figure(c) -> str:
         f"{c.metric} of {len(c.leaderboard)} methods",
         height=1.0 + 0.3 * rows,
     )
-    if not made.svg:
+    if not figure.svg:
         return ""
     frame = "max-width:34em;background:#fff;border-radius:4px;padding:.3em"
-    return f'<div style="{frame}">{made.svg}</div>'
+    return f'<div style="{frame}">{figure.svg}</div>'
 
 
-def html_cell(text, tag="td", align="left", bold=False) -> str:
+def _html_cell(text, tag="td", align="left", bold=False) -> str:
     style = CELL_STYLE.format(align) + (";font-weight:600" if bold else "")
     scope = ' scope="col"' if tag == "th" else ""
-    return f'<{tag}{scope} style="{style}">{escape(str(text))}</{tag}>'
+    return f'<{tag}{scope} style="{style}">{_escape(str(text))}</{tag}>'
 
 
 def render_notebook(c) -> str:
@@ -49,7 +49,7 @@ def render_notebook(c) -> str:
     names = list(c.leaderboard[0].scores)[:3]
     head = [("#", "right"), ("method", "left"), *((n, "right") for n in names)]
     head += [("against best", "left"), ("fit", "right")]
-    lines = ["".join(html_cell(h, "th", a) for h, a in head)]
+    lines = ["".join(_html_cell(h, "th", a) for h, a in head)]
     for row in c.leaderboard[:MAX_ROWS_SHOWN]:
         kept = row.method == c.winner
         name = f"{row.method} (kept)" if kept else row.method
@@ -59,37 +59,38 @@ def render_notebook(c) -> str:
             (standing_and_p(row), "left"),
             (format_seconds(row.fit_seconds), "right"),
         ]
-        lines.append("".join(html_cell(t, align=a, bold=kept) for t, a in cells))
+        lines.append("".join(_html_cell(t, align=a, bold=kept) for t, a in cells))
     head_row, *rows = (f"<tr>{line}</tr>" for line in lines)
-    more = len(c.leaderboard) - MAX_ROWS_SHOWN
+    n_hidden = len(c.leaderboard) - MAX_ROWS_SHOWN
     parts = [
         '<div style="max-width:64em;line-height:1.45">',
-        f'<p style="margin:.3em 0;opacity:.7">{escape(setting_sentence(c))}</p>',
+        f'<p style="margin:.3em 0;opacity:.7">{_escape(setting_sentence(c))}</p>',
         "" if c.complete else "<p><strong>Incomplete: interrupted.</strong></p>",
-        f'<p style="margin:.3em 0;font-weight:600">{escape(first)}</p>',
-        *(f'<p style="margin:.3em 0">{escape(s)}</p>' for s in rest),
+        f'<p style="margin:.3em 0;font-weight:600">{_escape(first)}</p>',
+        *(f'<p style="margin:.3em 0">{_escape(s)}</p>' for s in rest),
         '<div style="overflow-x:auto"><table style="border-collapse:collapse;'
         'font-variant-numeric:tabular-nums;margin:.5em 0">',
         f"<thead>{head_row}</thead><tbody>{''.join(rows)}</tbody></table></div>",
-        f"<p>and {format_number(more)} more</p>" if more > 0 else "",
-        score_figure(c),
-        collapsible_list("Not ranked", c.disqualified),
-        collapsible_list("Not run", c.not_run),
-        collapsible_list("Findings", [(f.severity, f.text) for f in c.findings]),
-        collapsible_list("Notes", [("", n) for n in c.notes]),
+        f"<p>and {format_number(n_hidden)} more</p>" if n_hidden > 0 else "",
+        _score_figure(c),
+        _collapsible_list("Not ranked", c.disqualified),
+        _collapsible_list("Not run", c.not_run),
+        _collapsible_list("Findings", [(f.severity, f.text) for f in c.findings]),
+        _collapsible_list("Notes", [("", n) for n in c.notes]),
         "</div>",
     ]
     return "\n".join(p for p in parts if p)
 
 
-def collapsible_list(title, pairs) -> str:
+def _collapsible_list(title, pairs) -> str:
     """A list that opens on a click."""
     if not pairs:
         return ""
     items = "".join(
-        f"<li>{escape(f'{name}: {why}' if name else why)}</li>" for name, why in pairs
+        f"<li>{_escape(f'{name}: {reason}' if name else reason)}</li>"
+        for name, reason in pairs
     )
     return (
-        f"<details><summary>{escape(title)} ({len(pairs)})</summary>"
+        f"<details><summary>{_escape(title)} ({len(pairs)})</summary>"
         f'<ul style="margin:.2em 0">{items}</ul></details>'
     )

@@ -70,17 +70,17 @@ def cached_view(c, key, make):
     return c._views[key]
 
 
-def first_repeat_folds(c) -> list:
+def _first_repeat_folds(c) -> list:
     """[(train, test)] of the first cross-validation."""
     return c.split.folds[: c.split.per_repeat]
 
 
-def first_fold_model(c, method=None):
+def _first_fold_model(c, method=None):
     """(model, test rows) of the first fold."""
-    return c.trial(method or c.winner).model, first_repeat_folds(c)[0][1]
+    return c.trial(method or c.winner).model, _first_repeat_folds(c)[0][1]
 
 
-def unfitted_pipeline(c, method):
+def _unfitted_pipeline(c, method):
     """An unfitted pipeline of a method."""
     from ..execution.fit_fold import fit_context
     from ..methods.pipelines import make_pipeline
@@ -96,7 +96,7 @@ def columns_in_frame_order(c) -> list:
     return [k for k in used if k.role != "text"] + [k for k in used if k.role == "text"]
 
 
-def affordable_rows(c, method, n_queries) -> int:
+def _affordable_rows(c, method, n_queries) -> int:
     """Rows that may be asked about `n_queries` times over."""
     micros = max(c.row(method or c.winner).predict_micros, 0.1)
     return int(np.clip(SECONDS * 1e6 / (micros * max(n_queries, 1)), 50, ROWS))
@@ -105,18 +105,18 @@ def affordable_rows(c, method, n_queries) -> int:
 def permutation_importances(c, method=None) -> list[ColumnImportance]:
     """Columns by how much worse held-out rows get when they are shuffled."""
     return cached_view(
-        c, ("importance", method), lambda: compute_importances(c, method)
+        c, ("importance", method), lambda: _compute_importances(c, method)
     )
 
 
-def compute_importances(c, method):
-    model, test = first_fold_model(c, method)
+def _compute_importances(c, method):
+    model, test = _first_fold_model(c, method)
     rng = make_rng(c.settings["seed"])
     names = [k.name for k in columns_in_frame_order(c)]
     times = SHUFFLES if len(names) <= 40 else 2
-    most = affordable_rows(c, method, len(names) * times)
-    if len(test) > most:
-        test = np.sort(rng.choice(test, most, replace=False))
+    n_affordable = _affordable_rows(c, method, len(names) * times)
+    if len(test) > n_affordable:
+        test = np.sort(rng.choice(test, n_affordable, replace=False))
     data = c.data.rows(test)
     metric = c.metrics[0]
     task = c.schema.task
@@ -150,39 +150,41 @@ def partial_dependence_data(c, column=None, method=None) -> Dependence:
             raise ValueError("There is no column whose values can be set.")
         column = able[0]
     key = ("dependence", method, column)
-    return cached_view(c, key, lambda: compute_partial_dependence(c, column, method))
+    return cached_view(c, key, lambda: _compute_partial_dependence(c, column, method))
 
 
-def compute_partial_dependence(c, name, method):
+def _compute_partial_dependence(c, name, method):
     columns = [k for k in columns_in_frame_order(c) if k.role != "text"]
     places = {k.name: j for j, k in enumerate(columns)}
     if name not in places:
         raise ValueError(f"{name!r} is no column of values; try {', '.join(places)}.")
     column = columns[places[name]]
-    model, test = first_fold_model(c, method)
+    model, test = _first_fold_model(c, method)
     rng = make_rng(c.settings["seed"])
-    some = np.sort(rng.permutation(len(test))[: affordable_rows(c, method, GRID) // 4])
+    sampled = np.sort(
+        rng.permutation(len(test))[: _affordable_rows(c, method, GRID) // 4]
+    )
     names = [k.name for k in columns]
     frame = c.data.frame[test]
     adapter = PredictionAdapter(model, c.schema.task)
-    d = response_along_column(adapter, frame, places[name], names, some, GRID)
+    d = response_along_column(adapter, frame, places[name], names, sampled, GRID)
     if c.data.weight is not None:
-        w = c.data.weight[test][some]
+        w = c.data.weight[test][sampled]
         d = d._replace(mean=np.average(d.rows, axis=0, weights=w))
     if column.levels:
-        d = d._replace(values=level_names(np.array(d.values), column.levels).tolist())
-    return with_output_names(c, d)
+        d = d._replace(values=_level_names(np.array(d.values), column.levels).tolist())
+    return _with_output_names(c, d)
 
 
-def with_output_names(c, d) -> Dependence:
+def _with_output_names(c, d) -> Dependence:
     """Outputs by name: the second of two classes, the first few of many."""
     s = c.schema
     names = {"classification": s.classes, "multilabel": s.labels}.get(s.task)
     names = [s.target] if names is None else [str(k) for k in names]
     names = names[-d.mean.shape[1] :]
-    most = slice(0, SHOWN)
+    shown = slice(0, SHOWN)
     return d._replace(
-        mean=d.mean[:, most], rows=d.rows[:, :, most], outputs=names[most]
+        mean=d.mean[:, shown], rows=d.rows[:, :, shown], outputs=names[shown]
     )
 
 
@@ -191,25 +193,25 @@ def learning_curve_data(c, method=None):
     return cached_view(
         c,
         ("learning", method),
-        lambda: compute_learning_curve(*learning_curve_task(c, method)),
+        lambda: _compute_learning_curve(*_learning_curve_task(c, method)),
     )
 
 
 def begin_learning_curve(c) -> None:
     """Compute the learning curve in another process while figures are drawn."""
-    task = learning_curve_task(c, None)
-    c._views["learning", None] = call_in_background(compute_learning_curve, *task)
+    task = _learning_curve_task(c, None)
+    c._views["learning", None] = call_in_background(_compute_learning_curve, *task)
 
 
-def learning_curve_task(c, method) -> tuple:
-    """Arguments of `compute_learning_curve`."""
+def _learning_curve_task(c, method) -> tuple:
+    """Arguments of `_compute_learning_curve`."""
     trial = c.trial(method or c.winner)
-    learner = SamplesLearner(unfitted_pipeline(c, trial.method))
-    folds = first_repeat_folds(c)
+    learner = SamplesLearner(_unfitted_pipeline(c, trial.method))
+    folds = _first_repeat_folds(c)
     return learner, c.data, folds, c.metrics[0], c.schema.task, c.settings["seed"]
 
 
-def compute_learning_curve(learner, data, folds, metric, task, seed):
+def _compute_learning_curve(learner, data, folds, metric, task, seed):
     sign = 1 if metric.greater else -1
     score = lambda learner, data, y: (
         sign
@@ -260,7 +262,7 @@ def find_weak_slices(c, method):
     X = np.empty((len(seen), len(columns)), dtype=object)
     for j, k in enumerate(columns):
         x = c.data.frame.values[seen, j]
-        X[:, j] = x if not k.levels else level_names(x, k.levels)
+        X[:, j] = x if not k.levels else _level_names(x, k.levels)
     w = None if c.data.weight is None else c.data.weight[seen]
     names = [k.name for k in columns]
     return subgroups(X, losses[seen], names=names, weights=w)
@@ -284,7 +286,7 @@ def unexpected_losses(c, trial):
     return result
 
 
-def level_names(x, levels):
+def _level_names(x, levels):
     known = np.array([*map(str, levels), "other", None], dtype=object)
     code = np.where(np.isfinite(x), x, len(levels) + 1).astype(int)
     code[(code < 0) | (code > len(levels) + 1)] = len(levels)

@@ -52,10 +52,10 @@ def plot_scores(c, ax=None):
     ax = plot.score_intervals(
         [r.method for r in rows],
         *zip(*(s[:3] for s in spans)),
-        limits=axis_limits(rows, [s[:3] for s in spans]),
+        limits=_axis_limits(rows, [s[:3] for s in spans]),
         label=f"{c.metric}, {better} is better",
         ax=ax,
-        **highlighted_methods(c),
+        **_highlighted_methods(c),
     )
     labels = [
         f"{r.method}: {c.metric} {format_mean(s)}, {format_interval(s)}; "
@@ -77,18 +77,18 @@ def plot_quality_time(c, ax=None):
         [r.fit_seconds for r in rows],
         means,
         greater=c.metrics[0].greater,
-        limits=crowd_limits(means),
+        limits=_crowd_limits(means),
         label=c.metric,
         ax=ax,
-        **highlighted_methods(c),
+        **_highlighted_methods(c),
     )
     ax.xaxis.set_major_formatter(lambda t, _: format_seconds(t))
     ax.set_xlabel("time of one fit")
     x = np.maximum([r.fit_seconds for r in rows], 1e-6)
-    for i in unnamed_points(ax, rows):
+    for i in _unnamed_points(ax, rows):
         ax.plot(x[i], means[i], "o", color=GREY, mfc="white", ms=11, mew=1, zorder=3)
-        at = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
-        ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **at)
+        text_style = {"ha": "center", "va": "center", "fontsize": 7, "clip_on": True}
+        ax.text(x[i], means[i], str(rows[i].rank), color=INK, zorder=4, **text_style)
     labels = [
         f"{r.rank}. {r.method}: {c.metric} {format_mean(r.scores[c.metric])}, a fit "
         f"takes {format_seconds(r.fit_seconds)}"
@@ -98,7 +98,7 @@ def plot_quality_time(c, ax=None):
     return ax
 
 
-def unnamed_points(ax, rows) -> list[int]:
+def _unnamed_points(ax, rows) -> list[int]:
     """Positions of methods for whose name there was no space in the picture."""
     named = {t.get_text() for t in ax.texts}
     forms = lambda r: {short_name(r.method, 22), short_name(r.method, 12)}
@@ -107,7 +107,7 @@ def unnamed_points(ax, rows) -> list[int]:
     return [i for i, r in enumerate(rows) if not forms(r) & named and inside(r)]
 
 
-def highlighted_methods(c) -> dict:
+def _highlighted_methods(c) -> dict:
     """Coloured is what is not worse than the best; filled is what is kept."""
     tied = [
         r.method
@@ -123,7 +123,7 @@ def plotted_methods(c) -> list:
     return c.leaderboard[: min(max(good + 2, 8), MAX_METHODS)]
 
 
-def crowd_limits(means):
+def _crowd_limits(means):
     """From the best score to the last that is not far from the others."""
     gaps = np.abs(np.asarray(means) - means[0])
     usual = np.median(gaps[1:]) if len(gaps) > 1 else 0.0
@@ -133,7 +133,7 @@ def crowd_limits(means):
     return shown.min() - room, shown.max() + room
 
 
-def axis_limits(rows, spans):
+def _axis_limits(rows, spans):
     """From the best to the dummy and what is near; one wild method hides nothing."""
     good = [s for r, s in zip(rows, spans) if r.standing is not Standing.BELOW_DUMMY]
     shown = good if len(good) > 1 else spans
@@ -143,7 +143,7 @@ def axis_limits(rows, spans):
     return low - room, high + room
 
 
-def binary_curve_data(c, method):
+def _binary_curve_data(c, method):
     """(classes, scores, weights) as `plot.roc` and its kin take them.
 
     Two classes and labels are one curve, a few classes one each, many classes one for
@@ -180,7 +180,7 @@ def plot_roc(c, method=None, ax=None):
     """ROC curve of held-out rows."""
     from ... import plot
 
-    y, p, w = binary_curve_data(c, method)
+    y, p, w = _binary_curve_data(c, method)
     return plot.roc(y, p, weights=w, ax=ax)
 
 
@@ -188,7 +188,7 @@ def plot_precision_recall(c, method=None, ax=None):
     """Precision against recall of held-out rows."""
     from ... import plot
 
-    y, p, w = binary_curve_data(c, method)
+    y, p, w = _binary_curve_data(c, method)
     return plot.precision_recall(y, p, weights=w, ax=ax)
 
 
@@ -196,7 +196,7 @@ def plot_gain(c, method=None, ax=None):
     """Cumulative gain: positives found when the most probable rows come first."""
     from ... import plot
 
-    y, p, w = binary_curve_data(c, method)
+    y, p, w = _binary_curve_data(c, method)
     return plot.gain(y, p, weights=w, ax=ax)
 
 
@@ -244,8 +244,8 @@ def plot_residuals(c, method=None, ax=None, kind="predicted", most=None):
     h = held_out_predictions(c, method)
     y, p, w = h.y, h.p, h.weight
     if most is not None and len(y) > most:
-        some = np.linspace(0, len(y) - 1, most).astype(int)
-        y, p, w = y[some], p[some], None if w is None else w[some]
+        shown = np.linspace(0, len(y) - 1, most).astype(int)
+        y, p, w = y[shown], p[shown], None if w is None else w[shown]
     return plot.residuals(y, p, kind=kind, weights=w, ax=ax)
 
 
@@ -262,17 +262,17 @@ def plot_importance(c, method=None, ax=None):
         label=f"worse {c.metric} when shuffled",
         ax=ax,
     )
-    shown = [f for f in result if short_name(f.column) in tick_names(ax)][:MAX_BARS]
+    shown = [f for f in result if short_name(f.column) in _tick_names(ax)][:MAX_BARS]
     labels = [
         f"{f.column}: {c.metric} worse by {format_number(f.mean)} when shuffled"
         for f in shown
     ]
-    places = [tick_names(ax).index(short_name(f.column)) for f in shown]
+    places = [_tick_names(ax).index(short_name(f.column)) for f in shown]
     add_hover(ax, [f.mean / 2 for f in shown], ax.get_yticks()[places], labels)
     return ax
 
 
-def tick_names(ax) -> list[str]:
+def _tick_names(ax) -> list[str]:
     return [t.get_text() for t in ax.get_yticklabels()]
 
 

@@ -45,7 +45,7 @@ MAX_METHODS_DRAWN = 20  # methods with pictures of their own
 MAX_POINTS_DRAWN = 300  # rows in the picture of residuals of one method
 
 
-def overview_figures(c) -> list[Figure]:
+def _overview_figures(c) -> list[Figure]:
     """Scores, and score against time."""
     m = len(c.leaderboard)
     best = c.leaderboard[0]
@@ -56,7 +56,7 @@ def overview_figures(c) -> list[Figure]:
             "Points are scores of held-out rows, filled for the kept method; lines are "
             "95 % intervals for new rows. Grey methods are worse than the best beyond "
             "chance, or no better than the dummy; far worse ones lie outside."
-            + omitted_methods_sentence(m - len(plots.plotted_methods(c))),
+            + _omitted_methods_sentence(m - len(plots.plotted_methods(c))),
             lambda ax: plots.plot_scores(c, ax),
             "a",
             seen + format_mean(best.scores[c.metric]),
@@ -76,34 +76,34 @@ def overview_figures(c) -> list[Figure]:
     ]
 
 
-def omitted_methods_sentence(k) -> str:
+def _omitted_methods_sentence(k) -> str:
     return f" {k} of the worst are left out." if k > 0 else ""
 
 
-def kept_model_figures(c) -> list[Figure]:
+def _kept_model_figures(c) -> list[Figure]:
     """Figures of the kept model on rows it had not seen; not its learning curve."""
     makers = {
-        "classification": classification_figures,
-        "multilabel": classification_figures,
-        "regression": regression_figures,
-        "count": regression_figures,
+        "classification": _classification_figures,
+        "multilabel": _classification_figures,
+        "regression": _regression_figures,
+        "count": _regression_figures,
     }
-    out = makers[c.schema.task](c)
+    figures = makers[c.schema.task](c)
     if c.winner != DUMMY:
-        out += importance_figures(c)
-    return out
+        figures += _importance_figures(c)
+    return figures
 
 
-def classification_figures(c) -> list[Figure]:
-    two = c.schema.task == "classification" and len(c.schema.classes) == 2
-    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if two else ""
-    positive = f" Positive is{name}." if two else ""
-    out = [
+def _classification_figures(c) -> list[Figure]:
+    is_binary = c.schema.task == "classification" and len(c.schema.classes) == 2
+    name = f" {short_name(str(c.schema.classes[1]), 40)!r}" if is_binary else ""
+    positive = f" Positive is{name}." if is_binary else ""
+    figures = [
         make_figure(
             "Calibration",
-            f"The share of rows in which{name if two else ' the class'} came true, for "
-            "each probability that was predicted. On the dotted line probabilities "
-            "mean what they say; the band is a 95 % interval."
+            f"The share of rows in which{name if is_binary else ' the class'} came "
+            "true, for each probability that was predicted. On the dotted line "
+            "probabilities mean what they say; the band is a 95 % interval."
             + calibration_error_sentence(c),
             lambda ax: plots.plot_calibration(c, ax=ax),
             "c",
@@ -113,7 +113,7 @@ def classification_figures(c) -> list[Figure]:
             "The share of the rows of a class that are found (sensitivity) against the "
             "share of the other rows that are wrongly called so, as the threshold "
             f"falls. The diagonal is guessing.{positive}"
-            f"{FIRST_ONLY}" + pooled_classes_sentence(c),
+            f"{FIRST_ONLY}" + _pooled_classes_sentence(c),
             lambda ax: plots.plot_roc(c, ax=ax),
             "d",
         ),
@@ -128,19 +128,19 @@ def classification_figures(c) -> list[Figure]:
         ),
     ]
     if c.schema.task == "classification":
-        most = len(c.schema.classes)
-        out.append(
+        n_classes = len(c.schema.classes)
+        figures.append(
             make_figure(
                 "Confusion",
                 "How many rows of each class were predicted to be of which class: the "
                 "most probable one.",
                 lambda ax: plots.plot_confusion(c, ax=ax),
                 "f",
-                height=float(np.clip(1.6 + 0.35 * most, 3.2, 6)),
+                height=float(np.clip(1.6 + 0.35 * n_classes, 3.2, 6)),
             )
         )
-    if two:
-        out.append(
+    if is_binary:
+        figures.append(
             make_figure(
                 "Gain",
                 "What share of the positive rows is found by looking at the most "
@@ -149,16 +149,18 @@ def classification_figures(c) -> list[Figure]:
                 "g",
             )
         )
-    return out
+    return figures
 
 
-def pooled_classes_sentence(c) -> str:
+def _pooled_classes_sentence(c) -> str:
     """Sentence that one curve stands for many classes, where it does."""
-    many = c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
+    has_many_classes = (
+        c.schema.task == "multilabel" or len(c.schema.classes) > plots.MAX_LINES
+    )
     return (
         " Rows of all classes are pooled, so the area is not the mean over classes "
         "that the table shows."
-        if many
+        if has_many_classes
         else ""
     )
 
@@ -172,20 +174,22 @@ def calibration_error_sentence(c) -> str:
     y, p, w = h.y, h.p, h.weight
     if flat:
         y, p, w = y.ravel(), p.ravel(), plots.repeated_weights(h, p.shape[1])
-    off = f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    error_text = (
+        f" On average they are off by {calibration_error(y, p, weights=w):.2g}."
+    )
     if flat or len(c.schema.classes) != 2 or len(np.unique(p)) < MIN_PROBABILITIES:
-        return off
+        return error_text
     slope, intercept = calibration_line(y, p, w)
     sure = "a little too sure" if slope < 1 else "not sure enough"
     sure = "as sure as they should be" if abs(slope - 1) < SLOPE_MARGIN else sure
     return (
-        f"{off} True log odds against predicted ones have the slope {slope:.2f} and "
-        f"the intercept {intercept:.2f} (1 and 0 are right): the probabilities are "
+        f"{error_text} True log odds against predicted ones have the slope {slope:.2f} "
+        f"and the intercept {intercept:.2f} (1 and 0 are right): the probabilities are "
         f"{sure}."
     )
 
 
-def regression_figures(c) -> list[Figure]:
+def _regression_figures(c) -> list[Figure]:
     return [
         make_figure(
             "Residuals",
@@ -204,9 +208,9 @@ def regression_figures(c) -> list[Figure]:
     ]
 
 
-def importance_figures(c) -> list[Figure]:
+def _importance_figures(c) -> list[Figure]:
     """Figures of the importance of columns."""
-    out = [
+    figures = [
         make_figure(
             "What it relies on",
             f"How much worse the {c.metric} of held-out rows gets when one column is "
@@ -221,7 +225,7 @@ def importance_figures(c) -> list[Figure]:
     except Exception:  # said by the picture above
         top = []
     for i, name in enumerate(top):
-        out.append(
+        figures.append(
             make_figure(
                 f"If only {short_name(name, 40)} changed",
                 "The mean prediction for held-out rows when this column is set to each "
@@ -232,7 +236,7 @@ def importance_figures(c) -> list[Figure]:
                 f"p{i}",
             )
         )
-    return out
+    return figures
 
 
 def has_learning_curve(c) -> bool:
@@ -242,18 +246,18 @@ def has_learning_curve(c) -> bool:
 
 
 def learning_curve_figure(c) -> Figure:
-    made = make_figure(
+    figure = make_figure(
         "Would more rows help?", "", lambda ax: plots.plot_learning_curve(c, ax=ax), "l"
     )
-    if not made.svg:
-        return made
+    if not figure.svg:
+        return figure
     captions = {
         "rising": "The held-out score still rises: more rows are likely to help.",
         "flat": "The held-out score is flat: more rows of the same kind would hardly "
         "help.",
         "unclear": "Whether more rows would help cannot be told from these folds.",
     }[plot_data.learning_curve_data(c).verdict]
-    return made._replace(caption=f"{captions} Score by the number of training rows.")
+    return figure._replace(caption=f"{captions} Score by the number of training rows.")
 
 
 def weak_subgroups(c) -> list[str]:
@@ -272,18 +276,18 @@ def weak_subgroups(c) -> list[str]:
 
 def method_blocks(c, figures) -> list[MethodBlock]:
     """One for each method that was tried, ranked ones first; `figures` by task."""
-    out = [
-        method_block(c, row)._replace(figures=figures["methods", i])
+    blocks = [
+        _method_block(c, row)._replace(figures=figures["methods", i])
         for i, row in enumerate(c.leaderboard)
     ]
-    for name, why in c.disqualified:
-        out.append(
-            MethodBlock(name, "not ranked", f"Not ranked: {why}.", None, None, "")
+    for name, reason in c.disqualified:
+        blocks.append(
+            MethodBlock(name, "not ranked", f"Not ranked: {reason}.", None, None, "")
         )
-    return out
+    return blocks
 
 
-def method_figures(c, place) -> list[Figure]:
+def _method_figures(c, place) -> list[Figure]:
     """Pictures of one method on held-out rows; those of the kept one are above."""
     row = c.leaderboard[place]
     if row.rank > MAX_METHODS_DRAWN or row.method in (c.winner, DUMMY):
@@ -294,7 +298,7 @@ def method_figures(c, place) -> list[Figure]:
     if c.schema.task == "classification":
         drawn.append((plots.plot_confusion, "Confusion"))
     if c.schema.task in ("regression", "count"):
-        drawn = [(few_residuals, "Residuals")]
+        drawn = [(_few_residuals, "Residuals")]
     return [
         make_figure(
             title,
@@ -309,12 +313,12 @@ def method_figures(c, place) -> list[Figure]:
     ]
 
 
-def few_residuals(c, method, ax):
+def _few_residuals(c, method, ax):
     """Residuals of a sample of rows: a page holds the pictures of many methods."""
     return plots.plot_residuals(c, method, ax, most=MAX_POINTS_DRAWN)
 
 
-def strongest_columns(c) -> list[column_views.ColumnView]:
+def _strongest_columns(c) -> list[column_views.ColumnView]:
     """The target by the values of the columns that tell most about it."""
     try:
         return column_views.strongest_views(c)
@@ -322,9 +326,9 @@ def strongest_columns(c) -> list[column_views.ColumnView]:
         return []
 
 
-def column_target_figures(c, place) -> list[Figure]:
+def _column_target_figures(c, place) -> list[Figure]:
     """The figure of one of the strongest columns."""
-    v = strongest_columns(c)[place]
+    v = _strongest_columns(c)[place]
     return [
         make_figure(
             short_name(v.column, 40),
@@ -338,7 +342,7 @@ def column_target_figures(c, place) -> list[Figure]:
     ]
 
 
-def method_block(c, row) -> MethodBlock:
+def _method_block(c, row) -> MethodBlock:
     trial = c.trial(row.method)
     brief = f"{c.metric} {format_mean(row.scores[c.metric])}, {standing_and_p(row)}"
     paragraphs = []
@@ -376,12 +380,12 @@ def method_block(c, row) -> MethodBlock:
         brief,
         " ".join(paragraphs),
         facts,
-        fold_table(c, trial),
-        estimator_code(trial),
+        _fold_table(c, trial),
+        _estimator_code(trial),
     )
 
 
-def fold_table(c, trial) -> HtmlTable:
+def _fold_table(c, trial) -> HtmlTable:
     """The ranking metric, a line for each repeat."""
     scores, k = trial.scores[c.metric][:MAX_FOLD_SCORES], c.settings["folds"]
     lines = [scores[i : i + k] for i in range(0, len(scores), k)]
@@ -404,7 +408,7 @@ LEARNED_SETTINGS = (
 )
 
 
-def estimator_code(trial) -> str:
+def _estimator_code(trial) -> str:
     """The estimator as code, and what it chose by itself."""
     if trial.method.members:
         # without fitting the members again
@@ -417,13 +421,13 @@ def estimator_code(trial) -> str:
     for name in LEARNED_SETTINGS:
         value = getattr(last, name, None)
         if value is not None and np.size(value) <= 8:
-            lines.append(f"chosen: {name.rstrip('_')} = {format_value(value)}"[:300])
+            lines.append(f"chosen: {name.rstrip('_')} = {_format_value(value)}"[:300])
     return "\n".join(lines)
 
 
-def format_value(value) -> str:
+def _format_value(value) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{k} {format_value(v)}" for k, v in value.items())
+        return ", ".join(f"{k} {_format_value(v)}" for k, v in value.items())
     if isinstance(value, (int, float, np.number)):
         return f"{value:.4g}"
     return str(value)
@@ -465,7 +469,7 @@ def column_table(c) -> HtmlTable:
     return HtmlTable("Columns", head, body, [False] * 3, caption)
 
 
-def data_figures(c) -> list[Figure]:
+def _data_figures(c) -> list[Figure]:
     """The unsupervised view of the table, if it was taken."""
     from .exploration import exploration_figures
 
@@ -503,13 +507,13 @@ def licence_table(c) -> HtmlTable:
     body = []
     for name in sorted(names):
         try:
-            body.append([name, licence_text(metadata.metadata(name))])
+            body.append([name, _licence_text(metadata.metadata(name))])
         except metadata.PackageNotFoundError:
             continue
     return HtmlTable("Licences", ["package", "licence"], body, [False, False])
 
 
-def licence_text(about) -> str:
+def _licence_text(about) -> str:
     """As the package declares it, in a few words."""
     stated = about.get("License-Expression")
     if stated:
@@ -523,15 +527,15 @@ def licence_text(about) -> str:
 
 # section of the page -> (comparison, place within the section) -> its figures
 FIGURE_MAKERS: dict[str, Callable[[Any, int], list[Figure]]] = {
-    "kept model": lambda c, _: kept_model_figures(c),
-    "overview": lambda c, _: overview_figures(c),
-    "data": lambda c, _: data_figures(c),
-    "columns": column_target_figures,
-    "methods": method_figures,
+    "kept model": lambda c, _: _kept_model_figures(c),
+    "overview": lambda c, _: _overview_figures(c),
+    "data": lambda c, _: _data_figures(c),
+    "columns": _column_target_figures,
+    "methods": _method_figures,
 }
 
 
 def figure_tasks(c) -> list[tuple[str, int]]:
     """All figures of a page but the learning curve, as (section, place)."""
-    places = {"columns": len(strongest_columns(c)), "methods": len(c.leaderboard)}
+    places = {"columns": len(_strongest_columns(c)), "methods": len(c.leaderboard)}
     return [(k, i) for k in FIGURE_MAKERS for i in range(places.get(k, 1))]

@@ -25,10 +25,10 @@ def setting_sentence(c) -> str:
     """Sentence on the methods compared and on their folds."""
     s = c.settings
     target = short_name(c.schema.target, 60)
-    why = c.schema.why.replace(c.schema.target, target)
+    reason = c.schema.why.replace(c.schema.target, target)
     inputs = "input" if s["inputs"] == 1 else "inputs"
     return (
-        f"{task_name(c.schema)} of {target!r} ({why}{positive_clause(c.schema)}): "
+        f"{task_name(c.schema)} of {target!r} ({reason}{positive_clause(c.schema)}): "
         f"{s['rows']} rows, "
         f"{s['inputs']} {inputs}, {s['repeats']} x {s['folds']} {c.split.kind} folds, "
         f"seed {s['seed']}"
@@ -75,7 +75,7 @@ def clipping_sentence(c) -> str:
     names = [
         name
         for name in c.leaderboard[0].scores
-        if any(is_clipped(r.scores[name], bounds.get(name)) for r in c.leaderboard)
+        if any(_is_clipped(r.scores[name], bounds.get(name)) for r in c.leaderboard)
     ]
     if not names:
         return ""
@@ -96,7 +96,7 @@ def shared_p_sentence(c) -> str:
     )
 
 
-def is_clipped(i, bounds) -> bool:
+def _is_clipped(i, bounds) -> bool:
     if bounds is None or not np.isfinite([i.mean, i.low, i.high]).all():
         return False
     lower, upper = i.mean - i.low, i.high - i.mean
@@ -124,10 +124,10 @@ def selection_bias_sentence(c) -> str:
                 "being picked."
             )
         undecided = any(r.standing is Standing.UNDECIDED for r in tied)
-        others = "those it is not told from" if undecided else "the ties"
+        rivals = "those it is not told from" if undecided else "the ties"
         return (
             f"Having chosen the best from {len(c.leaderboard)} by these rows adds too "
-            f"little luck to show. That says nothing about {others}."
+            f"little luck to show. That says nothing about {rivals}."
         )
     return (
         f"The best scored {seen} here; being picked as best of {len(c.leaderboard)} "
@@ -135,40 +135,42 @@ def selection_bias_sentence(c) -> str:
     )
 
 
-def runner_up_sentence(c) -> str:
+def _runner_up_sentence(c) -> str:
     """The best against the runner-up, in probabilities."""
     ranked = [r for r in c.leaderboard[1:] if r.method != DUMMY]
     rows = [r for r in ranked if r.probabilities is not None]
     if not rows:
         return ""
     best = c.leaderboard[0].method
-    other = rows[0].method
+    runner_up = rows[0].method
     p = type(rows[0].probabilities)(*rows[0].probabilities[::-1])
     if max(p) < PROBABLE and p.worse < 1 - ALMOST_CERTAIN:
         return (
-            f"Against the runner-up alone, {best} {verb_for(best)} better than {other} "
-            f"with a probability of {format_percent(p.better)}, practically equal "
-            f"(within {c.rope:.2g} of {c.metric}) with {format_percent(p.equivalent)} "
-            f"and worse with {format_percent(p.worse)}."
+            f"Against the runner-up alone, {best} {verb_for(best)} better than "
+            f"{runner_up} with a probability of {format_percent(p.better)}, "
+            f"practically equal (within {c.rope:.2g} of {c.metric}) with "
+            f"{format_percent(p.equivalent)} and worse with {format_percent(p.worse)}."
         )
-    text = describe_probabilities(p, best, other, c.rope, c.metric, whether="whether")
+    text = describe_probabilities(
+        p, best, runner_up, c.rope, c.metric, whether="whether"
+    )
     return f"Against the runner-up alone, {text}"
 
 
-def race_sentence(c) -> str:
+def _race_sentence(c) -> str:
     """Sentence on the methods that were stopped in the race, if any were."""
     stops = {r.method: r.stopped for r in c.leaderboard if r.stopped is not None}
     if not stops:
         return ""
     fits = sorted({s.fits for s in stops.values()})
     planned = next(iter(stops.values())).planned
-    after = f"{fits[0]}" if len(fits) == 1 else f"{fits[0]} to {fits[-1]}"
-    what = "method was" if len(stops) == 1 else "methods were"
-    them = "it" if len(stops) == 1 else "them"
+    fits_text = f"{fits[0]}" if len(fits) == 1 else f"{fits[0]} to {fits[-1]}"
+    subject = "method was" if len(stops) == 1 else "methods were"
+    pronoun = "it" if len(stops) == 1 else "them"
     return (
-        f"{len(stops)} {what} stopped after {after} of {planned} fits, when chance "
-        f"could no longer bring {them} to the top: {join_names(list(stops), 3)} "
-        "(race=False, --no-race, fits all to the end)."
+        f"{len(stops)} {subject} stopped after {fits_text} of {planned} fits, when "
+        f"chance could no longer bring {pronoun} to the top: "
+        f"{join_names(list(stops), 3)} (race=False, --no-race, fits all to the end)."
     )
 
 
@@ -176,11 +178,11 @@ def supporting_sentences(c) -> list[str]:
     """Sentences that support the verdict."""
     texts = [
         tradeoff_sentence(c),
-        runner_up_sentence(c),
+        _runner_up_sentence(c),
         selection_bias_sentence(c),
-        race_sentence(c),
-        holdout_sentence(c),
-        level_sentence(c),
+        _race_sentence(c),
+        _holdout_sentence(c),
+        _level_sentence(c),
     ]
     return [capitalised(t) for t in texts if t]
 
@@ -194,7 +196,7 @@ def summary_sentences(c) -> list[str]:
     ]
 
 
-def level_sentence(c) -> str:
+def _level_sentence(c) -> str:
     """Sentence that, along time, intervals promise nothing for later rows."""
     if c.level_promised:
         return ""
@@ -216,17 +218,18 @@ def capitalised(text) -> str:
     return text[:1].upper() + text[1:]
 
 
-def holdout_sentence(c) -> str:
+def _holdout_sentence(c) -> str:
     """Sentence on the ranking on the test set."""
     t = c.holdout
     if t is None:
         return ""
-    own = next((r for r in t.rows if r.method == t.reference), t.rows[0])
+    reference = next((r for r in t.rows if r.method == t.reference), t.rows[0])
     better = [r.method for r in t.rows if r.verdict == "better"]
     text = (
-        f"On the {t.n:,} rows of the test table {own.method} "
-        f"{verb_for(own.method, 'has', 'have')} {with_article(t.metric)} of "
-        f"{format_number(own.score.mean)} (95 % interval {format_interval(own.score)})"
+        f"On the {t.n:,} rows of the test table {reference.method} "
+        f"{verb_for(reference.method, 'has', 'have')} {with_article(t.metric)} of "
+        f"{format_number(reference.score.mean)} (95 % interval "
+        f"{format_interval(reference.score)})"
     )
     if not better:
         return f"{text}; nothing is better there beyond chance."

@@ -38,7 +38,7 @@ class SharedFigures:
         result |= self.elsewhere.result()
         lost = [task for task in self.tasks if task not in result]
         result |= {task: draw_task(self.comparison, task) for task in lost}
-        remove_claims_folder(self.claims)
+        _remove_claims_folder(self.claims)
         return {task: result[task] for task in self.tasks}
 
 
@@ -82,6 +82,6 @@ def claim_task(claims, task) -> bool:
     return True
 
 
-def remove_claims_folder(claims) -> None:
+def _remove_claims_folder(claims) -> None:
     if claims is not None:
         shutil.rmtree(claims, ignore_errors=True)

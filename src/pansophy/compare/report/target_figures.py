@@ -31,18 +31,18 @@ def target_figures(views) -> list[Figure]:
     return [
         make_figure(
             short_name(v.column, 40),
-            view_caption(v),
-            lambda ax, v=v: draw_target_view(v, ax),
+            _view_caption(v),
+            lambda ax, v=v: _draw_target_view(v, ax),
             f"g{i}",
             f"{v.target} and {v.column}",
             width=WIDTH,
-            height=view_height(v),
+            height=_view_height(v),
         )
         for i, v in enumerate(views)
     ]
 
 
-def view_caption(v) -> str:
+def _view_caption(v) -> str:
     """Caption: the share of the target that the column tells alone."""
     share = 100 * v.strength
     if share < 0.5:
@@ -51,20 +51,20 @@ def view_caption(v) -> str:
     return f"Alone it explains {share:.0f} % of the variation of {target}."
 
 
-def view_height(v) -> float:
+def _view_height(v) -> float:
     if v.kind == "points":
         return 2.1
     return 0.8 + 0.21 * len(v.parts) + (0.3 if v.kind == "bars" else 0.0)
 
 
-def draw_target_view(v, ax):
+def _draw_target_view(v, ax):
     """Points, boxes or bars."""
-    {"points": draw_points, "bars": draw_class_shares}.get(v.kind, draw_boxes)(v, ax)
+    {"points": _draw_points, "bars": _draw_class_shares}.get(v.kind, _draw_boxes)(v, ax)
     if v.dates:
         show_dates(ax.xaxis)
 
 
-def use_log_axis(ax, which, values):
+def _use_log_axis(ax, which, values):
     """A logarithmic axis where positive values reach over many sizes."""
     x = np.asarray(values, dtype=float).ravel()
     if x.min() > 0 and x.max() > WIDE_RANGE * np.median(x):
@@ -72,7 +72,7 @@ def use_log_axis(ax, which, values):
         log_axis(ax, which, ticks[:: 1 + len(ticks) // 6], None)
 
 
-def draw_points(v, ax):
+def _draw_points(v, ax):
     """The rows as points, and the mean target in parts of the column."""
     x, y = v.values
     ax.scatter(x, y, s=6, lw=0, alpha=0.45, color=BLUE)
@@ -87,12 +87,12 @@ def draw_points(v, ax):
     ax.set_xlabel(short_name(v.column, 34))
     ax.set_ylabel(short_name(v.target, 22))
     if not v.dates:
-        use_log_axis(ax, "x", x)
-    use_log_axis(ax, "y", y)
+        _use_log_axis(ax, "x", x)
+    _use_log_axis(ax, "y", y)
     pale_grid(ax)
 
 
-def draw_boxes(v, ax):
+def _draw_boxes(v, ax):
     """Quartiles and the median of each part, whiskers to its 5 % and 95 % quantile."""
     shown = v.column if v.kind == "column boxes" else v.target
     place = np.arange(len(v.parts))
@@ -108,13 +108,13 @@ def draw_boxes(v, ax):
     ]
     if not v.dates:
         add_hover(ax, [b[2] for b in v.values], place, labels)
-        use_log_axis(ax, "x", v.values)
-    part_axis(ax, v)
+        _use_log_axis(ax, "x", v.values)
+    _part_axis(ax, v)
     ax.set_xlabel(short_name(shown, 34))
     pale_grid(ax, "x")
 
 
-def draw_class_shares(v, ax):
+def _draw_class_shares(v, ax):
     """The share of each class within each level."""
     shares = 100 * np.asarray(v.values)
     start = np.zeros(len(v.parts))
@@ -135,13 +135,13 @@ def draw_class_shares(v, ax):
         add_hover(ax, start + shares[:, k] / 2, np.arange(len(v.parts)), labels, 60)
         start = start + shares[:, k]
     ax.set_xlim(0, 100)
-    part_axis(ax, v)
+    _part_axis(ax, v)
     ax.set_xlabel(f"% of the rows, {short_name(v.target, 26)}")
-    at = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-    ax.legend(**at, ncols=3, frameon=False, handlelength=0.9, columnspacing=1.0)
+    location = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
+    ax.legend(**location, ncols=3, frameon=False, handlelength=0.9, columnspacing=1.0)
 
 
-def part_axis(ax, v):
+def _part_axis(ax, v):
     """Names of the parts, with their rows."""
     names = short_names(v.parts, 16)
     ax.set_yticks(

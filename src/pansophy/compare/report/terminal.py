@@ -58,12 +58,12 @@ def one_line_summary(c) -> str:
     )
 
 
-def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
+def _leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
     """Header and cells of the leaderboard; metrics are dropped until it fits."""
-    most = list(c.leaderboard[0].scores)[:3]
+    metrics_shown = list(c.leaderboard[0].scores)[:3]
     remarks = any(r.warnings for r in c.leaderboard)
-    for keep in range(len(most), 0, -1):
-        names = most[:keep]
+    for n_metrics in range(len(metrics_shown), 0, -1):
+        names = metrics_shown[:n_metrics]
         head = ["", "method", *names, "against best", "fit"]
         head += [""] if remarks else []
         body = []
@@ -79,17 +79,17 @@ def leaderboard_cells(c, width) -> tuple[list[str], list[list[str]]]:
     return head, body
 
 
-def leaderboard_lines(c, width) -> list[str]:
+def _leaderboard_lines(c, width) -> list[str]:
     """The table as lines: ranking metric first, 95 % intervals after ±."""
-    head, body = leaderboard_cells(c, width)
+    head, body = _leaderboard_cells(c, width)
     widths = [max(len(r[i]) for r in [head, *body]) for i in range(len(head))]
     metrics = c.leaderboard[0].scores
-    put = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
-    table = [[f(x, w) for f, x, w in zip(put, r, widths)] for r in [head, *body]]
+    justify = [str.rjust if h in metrics or h == "fit" else str.ljust for h in head]
+    table = [[f(x, w) for f, x, w in zip(justify, r, widths)] for r in [head, *body]]
     return ["  ".join(r).rstrip() for r in table]
 
 
-def lines_above_table(c) -> list[str]:
+def _lines_above_table(c) -> list[str]:
     """Lines above the table."""
     lines = [setting_sentence(c), ""]
     if not c.complete:
@@ -97,7 +97,7 @@ def lines_above_table(c) -> list[str]:
     return [*lines, *summary_sentences(c)]
 
 
-def lines_below_table(c) -> list[Line]:
+def _lines_below_table(c) -> list[Line]:
     """Lines below the table."""
     first = f"* kept: {c.winner}. After ±: 95 % interval of the score on new rows."
     texts = [first]
@@ -106,7 +106,7 @@ def lines_below_table(c) -> list[Line]:
             texts.append(f"{row.method}: {describe_blend(row.blend)}.")
     clipped = clipping_sentence(c)
     texts += [t for t in (clipped, shared_p_sentence(c)) if t]
-    texts += [f"Disqualified: {name} ({why})." for name, why in c.disqualified]
+    texts += [f"Disqualified: {name} ({reason})." for name, reason in c.disqualified]
     lines = [Line(text) for text in [*texts, *skipped_lines(c)]]
     for f in merge_notes(c.findings):
         lines.append(Line(capitalised(str(f)), alarm=f.severity == "alarm"))
@@ -122,17 +122,21 @@ def skipped_lines(c) -> list[str]:
         groups.setdefault(s.kind, []).append(s)
     parts = []
     for kind, words in SKIP_WORDS.items():
-        own = groups.get(kind, ())
-        if not own:
+        methods_of_kind = groups.get(kind, ())
+        if not methods_of_kind:
             continue
-        named = "" if kind in UNNAMED else f" ({join_names([s.name for s in own], 3)})"
-        parts.append(f"{len(own)} {words}{named}")
+        named = (
+            ""
+            if kind in UNNAMED
+            else f" ({join_names([s.name for s in methods_of_kind], 3)})"
+        )
+        parts.append(f"{len(methods_of_kind)} {words}{named}")
     total = len(c.skipped)
     return [f"Not run: {total}, of which {', '.join(parts)}. The report says why."]
 
 
-def wrap_lines(lines, width) -> list[str]:
-    out = []
+def _wrap_lines(lines, width) -> list[str]:
+    wrapped = []
     for line in lines:
         indent = "    " if line.startswith("  ") else ""
         kept = textwrap.wrap(
@@ -142,18 +146,21 @@ def wrap_lines(lines, width) -> list[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        out += kept or [""]
-    return out
+        wrapped += kept or [""]
+    return wrapped
 
 
 def render_text(c, width=None) -> str:
     """Everything a reader needs, in the order in which it is needed."""
-    above = lines_above_table(c)
-    below = [line.text for line in lines_below_table(c)]
+    head_lines = _lines_above_table(c)
+    tail_lines = [line.text for line in _lines_below_table(c)]
     if width is not None:
-        above, below = wrap_lines(above, width), wrap_lines(below, width)
-    table = leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
-    return plain_text("\n".join([*above, "", *table, "", *below]))
+        head_lines, tail_lines = (
+            _wrap_lines(head_lines, width),
+            _wrap_lines(tail_lines, width),
+        )
+    table = _leaderboard_lines(c, DEFAULT_WIDTH if width is None else width)
+    return plain_text("\n".join([*head_lines, "", *table, "", *tail_lines]))
 
 
 def print_comparison(c, file=None) -> None:
@@ -170,9 +177,9 @@ def print_comparison(c, file=None) -> None:
     width = min(console.width, shutil.get_terminal_size().columns)
     say = lambda line, style="": console.print(Text(plain_text(line), style=style))
     say(setting_sentence(c), "dim")
-    for i, line in enumerate(lines_above_table(c)[2:]):
+    for i, line in enumerate(_lines_above_table(c)[2:]):
         say(line, "bold" if i == 0 else "")
-    head, body = leaderboard_cells(c, width - 4)
+    head, body = _leaderboard_cells(c, width - 4)
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in head:
         side = "right" if name in c.leaderboard[0].scores or name == "fit" else "left"
@@ -185,5 +192,5 @@ def print_comparison(c, file=None) -> None:
     console.print()
     console.print(table)
     console.print()
-    for line in lines_below_table(c):
+    for line in _lines_below_table(c):
         say(line.text, "red" if line.alarm else "")

@@ -69,13 +69,13 @@ def headline_of(rows, equal, undecided) -> tuple[str, str]:
 
 def kept_clause(rows, kept) -> str:
     """Clause on the method kept and why; empty if that goes without saying."""
-    because = KEPT_BECAUSE[kept.reason]
-    if not because:
+    explanation = KEPT_BECAUSE[kept.reason]
+    if not explanation:
         return ""
     row = next(r for r in rows if r.method == kept.method)
     times = rows[0].fit_seconds / row.fit_seconds if row.fit_seconds > 0 else 0
     faster = f" ({times:.0f} times faster to fit)" if times >= 2 else ""
-    return f"{kept.method} {verb_for(kept.method)} {because}{faster}"
+    return f"{kept.method} {verb_for(kept.method)} {explanation}{faster}"
 
 
 def verdict_sentence(rows, kept) -> str:

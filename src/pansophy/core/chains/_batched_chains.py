@@ -25,7 +25,7 @@ EXPONENT_BIAS = 1023  # of the exponent of a double
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def batched_product(a, M, out):
+def _batched_product(a, M, out):
     """out_j = sum_i a_i M_ij in each lane, for a (k, w); four states at a time."""
     k, w = M.shape[0], a.shape[1]
     for j in range(k):
@@ -53,7 +53,7 @@ def table_rows_by_step(index, begins, lengths, table_rows):
 
 
 @compiled
-def gather_likelihoods(table, rows, likelihoods):
+def _gather_likelihoods(table, rows, likelihoods):
     """likelihoods (k, w): those of the lanes, one row of the table for each."""
     for c in range(len(rows)):
         row = table[rows[c]]
@@ -62,7 +62,7 @@ def gather_likelihoods(table, rows, likelihoods):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def multiply_and_rescale(row, likelihoods, bits, total, power, two):
+def _multiply_and_rescale(row, likelihoods, bits, total, power, two):
     """row *= likelihoods, divided by the power of 2 in `total`, then summed into it."""
     w = len(total)
     for c in range(w):
@@ -71,10 +71,10 @@ def multiply_and_rescale(row, likelihoods, bits, total, power, two):
     for c in range(w):
         total[c] = 0.0
     for j in range(row.shape[0]):
-        out, L = row[j], likelihoods[j]
+        lanes_of_j, L = row[j], likelihoods[j]
         for c in range(w):
-            v = out[c] * (L[c] * two[c])
-            out[c] = v
+            v = lanes_of_j[c] * (L[c] * two[c])
+            lanes_of_j[c] = v
             total[c] += v
 
 
@@ -92,7 +92,7 @@ def forward_messages_batch(
     power = np.zeros(w, np.int64)
     exponents = np.zeros(w, np.int64)
     last = np.ones(w)
-    bits, two = total.view(np.int64), power.view(np.float64)
+    bits, power_of_two = total.view(np.int64), power.view(np.float64)
     depth = stored.shape[0]
     for c in range(w):
         smallest[c] = 1.0
@@ -104,12 +104,12 @@ def forward_messages_batch(
                 for c in range(w):
                     row[j, c] = first[j, c]
         else:
-            batched_product(stored[(t - 1) % depth], M, row)
-        gather_likelihoods(table, x, likelihoods)
+            _batched_product(stored[(t - 1) % depth], M, row)
+        _gather_likelihoods(table, x, likelihoods)
         for c in range(w):
             e = (bits[c] >> 52) - EXPONENT_BIAS
             exponents[c] += e if t < lengths[c] else 0
-        multiply_and_rescale(row, likelihoods, bits, total, power, two)
+        _multiply_and_rescale(row, likelihoods, bits, total, power, power_of_two)
         for c in range(w):
             last[c] = total[c] if t < lengths[c] else last[c]
             smallest[c] = last[c] if last[c] < smallest[c] else smallest[c]
@@ -123,7 +123,7 @@ def forward_messages_batch(
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_pair_products(a, u, share, p, pairs):
+def _add_pair_products(a, u, share, p, pairs):
     """pairs[i, j] += a_i u_j share in each lane; p (w,) is scratch space."""
     k, w = a.shape
     for i in range(k):
@@ -131,19 +131,19 @@ def add_pair_products(a, u, share, p, pairs):
         for c in range(w):
             p[c] = row[c] * share[c]
         for j in range(k):
-            out, v = pairs[i, j], u[j]
+            pair_lanes, v = pairs[i, j], u[j]
             for c in range(w):
-                out[c] += p[c] * v[c]
+                pair_lanes[c] += p[c] * v[c]
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
+def _add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
     """Posteriors g = a_j b_j share of step t, put or added into rows of counts."""
     k, w = a.shape
     for j in range(k):
-        x, y, out = a[j], b[j], g[j]
+        x, y, products = a[j], b[j], g[j]
         for c in range(w):
-            out[c] = x[c] * y[c] * share[c]
+            products[c] = x[c] * y[c] * share[c]
     if each:
         for c in range(w):
             if t < lengths[c]:
@@ -157,7 +157,7 @@ def add_posteriors(a, b, share, g, rows, begins, lengths, t, each, counts):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def posterior_scales(a, b, lengths, t, share, smallest):
+def _posterior_scales(a, b, lengths, t, share, smallest):
     """share = 1 / a . b in each lane, 0 in those that have ended; smallest a . b."""
     k, w = a.shape
     for c in range(w):
@@ -186,7 +186,7 @@ def backward_messages_batch(
     MT, b, likelihoods = np.empty((k, k)), np.empty((k, w)), np.empty((k, w))
     total, share, scratch = np.ones(w), np.ones(w), np.ones(w)
     power = np.zeros(w, np.int64)
-    bits, two = total.view(np.int64), power.view(np.float64)
+    bits, power_of_two = total.view(np.int64), power.view(np.float64)
     for i in range(k):
         for j in range(k):
             MT[j, i] = M[i, j]
@@ -194,21 +194,21 @@ def backward_messages_batch(
             u[i, c] = 0.0
     for t in range(rows.shape[0] - 1, -1, -1):
         a, x = stored[t], rows[t]
-        batched_product(u, MT, b)
+        _batched_product(u, MT, b)
         if t >= lengths[w - 1] - 1:
             for j in range(k):
                 for c in range(w):
                     if t == lengths[c] - 1:
                         b[j, c] = last[j, c]
-        posterior_scales(a, b, lengths, t, share, smallest)
+        _posterior_scales(a, b, lengths, t, share, smallest)
         if pairs.shape[0]:
-            add_pair_products(a, u, share, scratch, pairs)
-        add_posteriors(a, b, share, likelihoods, x, begins, lengths, t, each, counts)
-        gather_likelihoods(table, x, likelihoods)
+            _add_pair_products(a, u, share, scratch, pairs)
+        _add_posteriors(a, b, share, likelihoods, x, begins, lengths, t, each, counts)
+        _gather_likelihoods(table, x, likelihoods)
         for j in range(k):
             for c in range(w):
                 u[j, c] = b[j, c]
-        multiply_and_rescale(u, likelihoods, bits, total, power, two)
+        _multiply_and_rescale(u, likelihoods, bits, total, power, power_of_two)
 
 
 @compiled(fastmath=FASTMATH_FUSED)

@@ -65,7 +65,7 @@ def row_matrix_product(a, A, out):
 
 
 @compiled(fastmath={"nnan", "nsz"})
-def row_maximum(row):
+def _row_maximum(row):
     """The largest entry of a row of 8, 16, ... entries; 0 if it is not finite."""
     a, b, c, d = row[0], row[1], row[2], row[3]
     for j in range(4, len(row), 4):
@@ -87,14 +87,14 @@ def scaled_exponentials(log_table, out, top):
     """
     k, wide = log_table.shape[1], out.shape[1]
     power = np.zeros(wide, np.int64)
-    two = power.view(np.float64)
+    power_of_two = power.view(np.float64)
     for t in range(log_table.shape[0]):
         x, row = log_table[t], out[t]
         for j in range(k):
             row[j] = x[j]
         for j in range(k, wide):
             row[j] = -math.inf
-        high = top[t] = row_maximum(row)
+        high = top[t] = _row_maximum(row)
         for j in range(wide):
             y = row[j] - high
             z = y if y > -708.0 else -708.0
@@ -105,11 +105,11 @@ def scaled_exponentials(log_table, out, top):
             row[j] = p if y > -708.0 else 0.0
             power[j] = (np.int64(n) + 1023) << 52
         for j in range(wide):
-            row[j] *= two[j]
+            row[j] *= power_of_two[j]
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def scaled_product_of_eight(a, A, weight, scale, out):
+def _scaled_product_of_eight(a, A, weight, scale, out):
     """out = (a A) weight scale for k = 8, in registers."""
     a0, a1, a2, a3 = a[0], a[1], a[2], a[3]
     a4, a5, a6, a7 = a[4], a[5], a[6], a[7]
@@ -120,7 +120,7 @@ def scaled_product_of_eight(a, A, weight, scale, out):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def dot_of_eights(a, b):
+def _dot_of_eights(a, b):
     """sum_j a_j b_j in eight chains, for a multiple of 8."""
     s0, s1, s2, s3 = a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]
     s4, s5, s6, s7 = a[4] * b[4], a[5] * b[5], a[6] * b[6], a[7] * b[7]
@@ -137,7 +137,7 @@ def dot_of_eights(a, b):
 
 
 @compiled
-def padded_copy(M):
+def _padded_copy(M):
     """A copy of M with a gap behind each row; loops compile faster than slices."""
     k = M.shape[0]
     N = np.empty((k, k + ROW_GAP))
@@ -157,7 +157,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
     table, top, index = evidence
     k = M.shape[0]
     ones = np.ones(M.shape[0])
-    N = padded_copy(M)
+    N = _padded_copy(M)
     loglik, product, total = 0.0, 1.0, 1.0
     for s in range(count):
         x = index[t]
@@ -165,7 +165,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
         L = table[x]
         inverse = 1.0 / total
         if s > 0 and k == 8:
-            scaled_product_of_eight(out[t - step], N, L, inverse, row)
+            _scaled_product_of_eight(out[t - step], N, L, inverse, row)
         else:
             if s == 0:
                 for j in range(k):
@@ -174,7 +174,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
                 row_matrix_product(out[t - step], M, row)
             for j in range(k):
                 row[j] *= L[j] * inverse
-        total = dot_of_eights(row, ones)
+        total = _dot_of_eights(row, ones)
         if not total > SMALLEST_SUM:
             return -math.inf
         loglik += top[x]
@@ -187,7 +187,7 @@ def scaled_sweep(first, M, evidence, t, step, count, out):
 
 
 @compiled(fastmath=FASTMATH_FUSED)
-def add_outer_products(P, stored, t, step, pairs):
+def _add_outer_products(P, stored, t, step, pairs):
     """pairs += sum over eight steps of P_c (outer) stored[t + c step]."""
     k = pairs.shape[0]
     v0, v1 = stored[t], stored[t + step]
@@ -205,7 +205,7 @@ def add_outer_products(P, stored, t, step, pairs):
 
 
 @compiled(fastmath={"contract"})
-def add_outer_products_of_eight(P, V, pairs, k):
+def _add_outer_products_of_eight(P, V, pairs, k):
     """pairs[:k, :k] += P[:k] V[:k]', with steps along the rows: for few states."""
     a = np.empty(8)
     for i in range(k):
@@ -239,7 +239,7 @@ def meeting_sweep(
     block = 64 if small else 8  # steps whose pairs are added up together
     P = np.zeros((8, block if small else k))
     V = np.zeros((8, block if small else 0))
-    N = padded_copy(M)
+    N = _padded_copy(M)
     work = np.empty((2, k + ROW_GAP))
     ones = np.ones(k)
     u, pred = work[0, :k], work[1, :k]
@@ -247,49 +247,49 @@ def meeting_sweep(
         u[j] = pred[j] = before[j]
     loglik = 0.0
     product = 1.0
-    total = 1.0 if begins else dot_of_eights(u, ones)
+    total = 1.0 if begins else _dot_of_eights(u, ones)
     waiting = 0
-    since = t
+    waiting_since = t
     for s in range(count):
-        x, other = index[t], stored[t]
+        x, other_message = index[t], stored[t]
         L, row = table[x], counts[t if each else x]
         bare = begins and s == 0
         if small and not bare:
-            scaled_product_of_eight(u, N, ones, 1.0, pred)
+            _scaled_product_of_eight(u, N, ones, 1.0, pred)
         elif not bare:
             row_matrix_product(u, M, pred)
-        joint = dot_of_eights(pred, other)
+        joint = _dot_of_eights(pred, other_message)
         share = 1.0 / joint
         if pairs.shape[0] > 0 and not bare:
             if small:
                 for j in range(width):
                     P[j, waiting] = u[j] * share
-                    V[j, waiting] = other[j]
+                    V[j, waiting] = other_message[j]
             else:
-                since = t if waiting == 0 else since
+                waiting_since = t if waiting == 0 else waiting_since
                 p = P[waiting]
                 for j in range(k):
                     p[j] = u[j] * share
             waiting += 1
             if waiting == block:
                 if small:
-                    add_outer_products_of_eight(P, V, pairs, width)
+                    _add_outer_products_of_eight(P, V, pairs, width)
                 else:
-                    add_outer_products(P, stored, since, step, pairs)
+                    _add_outer_products(P, stored, waiting_since, step, pairs)
                 waiting = 0
         if each:
             for j in range(width):
-                row[j] = pred[j] * other[j] * share
+                row[j] = pred[j] * other_message[j] * share
         else:
             for j in range(width):
-                row[j] += pred[j] * other[j] * share
+                row[j] += pred[j] * other_message[j] * share
         if s == count - 1:
             for j in range(k):
-                edge[j] = pred[j] * other[j] * share
+                edge[j] = pred[j] * other_message[j] * share
         inverse = 1.0 / total
         for j in range(k):
             u[j] = pred[j] * (L[j] * inverse)
-        total = dot_of_eights(u, ones)
+        total = _dot_of_eights(u, ones)
         if not (total > SMALLEST_SUM and joint > SMALLEST_SUM):
             return math.nan
         loglik += top[x]
@@ -302,18 +302,18 @@ def meeting_sweep(
         for j in range(8):
             for c in range(waiting, block):
                 P[j, c] = 0.0
-        add_outer_products_of_eight(P, V, pairs, width)
+        _add_outer_products_of_eight(P, V, pairs, width)
     else:
         for c in range(waiting):
-            p, other = P[c], stored[since + c * step]
+            p, other_message = P[c], stored[waiting_since + c * step]
             for i in range(k):
                 for j in range(k):
-                    pairs[i, j] += p[i] * other[j]
+                    pairs[i, j] += p[i] * other_message[j]
     return loglik + math.log(product)
 
 
 @compiled
-def longest_sequence(ends):
+def _longest_sequence(ends):
     """Number of steps of the longest sequence."""
     longest, begin = 0, 0
     for end in ends:
@@ -331,7 +331,7 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     """
     table, top, index = evidence
     k = A.shape[0]
-    AT, stored = np.empty((k, k)), np.empty((longest_sequence(ends), k))
+    AT, stored = np.empty((k, k)), np.empty((_longest_sequence(ends), k))
     for i in range(k):
         for j in range(k):
             AT[i, j] = A[j, i]
@@ -341,13 +341,24 @@ def scaled_forward_backward(start, A, evidence, ends, each, counts, pairs, logli
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        own = ScaledEvidence(table, top, index[begin:end])
-        out = counts[begin:end] if each else counts
-        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
+        sequence_evidence = ScaledEvidence(table, top, index[begin:end])
+        sequence_counts = counts[begin:end] if each else counts
+        logliks[s] = scaled_sweep(start, A, sequence_evidence, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return first, False
         back = meeting_sweep(
-            ones, True, AT, own, n - 1, -1, n, stored, each, out, pairs, edge
+            ones,
+            True,
+            AT,
+            sequence_evidence,
+            n - 1,
+            -1,
+            n,
+            stored,
+            each,
+            sequence_counts,
+            pairs,
+            edge,
         )
         if math.isnan(back):
             return first, False
@@ -365,18 +376,18 @@ def scaled_beliefs(start, A, evidence, ends, out, logliks):
     """
     table, top, index = evidence
     k = A.shape[0]
-    stored = np.empty((longest_sequence(ends), k))
+    stored = np.empty((_longest_sequence(ends), k))
     ones = np.ones(k)
     begin = 0
     for s, end in enumerate(ends):
         n = end - begin
-        own = ScaledEvidence(table, top, index[begin:end])
-        logliks[s] = scaled_sweep(start, A, own, 0, 1, n, stored)
+        sequence_evidence = ScaledEvidence(table, top, index[begin:end])
+        logliks[s] = scaled_sweep(start, A, sequence_evidence, 0, 1, n, stored)
         if logliks[s] == -math.inf:
             return False
         for t in range(n if out.shape[0] else 0):
             row = out[begin + t]
-            share = 1.0 / dot_of_eights(stored[t], ones)
+            share = 1.0 / _dot_of_eights(stored[t], ones)
             for j in range(out.shape[1]):
                 row[j] = stored[t, j] * share
         begin = end

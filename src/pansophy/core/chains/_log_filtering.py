@@ -20,7 +20,7 @@ SMALLEST_TOTAL = 1e-250  # sums below this are done again term by term
 
 
 @compiled
-def log_sum_of_products(a, b):
+def _log_sum_of_products(a, b):
     """log sum exp(a + b)."""
     top = -math.inf
     for i in range(len(a)):
@@ -34,7 +34,7 @@ def log_sum_of_products(a, b):
 
 
 @compiled
-def shifted_exp(a, out):
+def _shifted_exp(a, out):
     """out = exp(a - top); returns top, the largest of a, or 0 if all is impossible."""
     top = a[0]
     for i in range(1, len(a)):
@@ -46,10 +46,10 @@ def shifted_exp(a, out):
 
 
 @compiled
-def log_step(a, M, log_MT, work, total, out):
+def _log_step(a, M, log_MT, work, total, out):
     """out_j = log sum_i exp(a_i) M_ij, eq. (1); log_MT is log M transposed."""
     k = len(a)
-    top = shifted_exp(a, work)
+    top = _shifted_exp(a, work)
     total[:] = 0.0
     for i in range(k):
         e, row = work[i], M[i]
@@ -59,7 +59,7 @@ def log_step(a, M, log_MT, work, total, out):
         if total[j] > SMALLEST_TOTAL:
             out[j] = top + math.log(total[j])
         else:
-            out[j] = log_sum_of_products(a, log_MT[j])
+            out[j] = _log_sum_of_products(a, log_MT[j])
 
 
 @compiled
@@ -73,26 +73,26 @@ def log_forward(log_start, A, log_AT, log_table, index, alpha):
         if t == 0:
             alpha[0] = log_start
         else:
-            log_step(alpha[t - 1], A, log_AT, work, total, alpha[t])
+            _log_step(alpha[t - 1], A, log_AT, work, total, alpha[t])
         L = log_table[index[t]]
         for j in range(k):
             alpha[t, j] += L[j]
-    return log_sum_of_products(alpha[n - 1], zero)
+    return _log_sum_of_products(alpha[n - 1], zero)
 
 
 @compiled
-def log_pairs(alpha, log_A, A, v, value, e, f, pairs):
+def _log_pairs(alpha, log_A, A, v, value, e, f, pairs):
     """pairs += p(z_t, z_t+1 | x) from log messages alpha at t and v at t + 1."""
     k = len(v)
-    both = shifted_exp(alpha, e) + shifted_exp(v, f) - value
-    if both < 500.0:
-        scale = math.exp(both)
+    log_joint = _shifted_exp(alpha, e) + _shifted_exp(v, f) - value
+    if log_joint < 500.0:
+        scale = math.exp(log_joint)
         for i in range(k):
             p = e[i] * scale
             row = A[i]
-            out = pairs[i]
+            pair_row = pairs[i]
             for j in range(k):
-                out[j] += p * row[j] * f[j]
+                pair_row[j] += p * row[j] * f[j]
         return
     for i in range(k):
         for j in range(k):
@@ -133,9 +133,9 @@ def log_forward_backward(
                     row[:] = 0.0
                 continue
             if t < n - 1:
-                log_step(v, AT, log_A, work, total, beta)
+                _log_step(v, AT, log_A, work, total, beta)
                 if pairs.shape[0]:
-                    log_pairs(alpha[t], log_A, A, v, value, work, total, pairs)
+                    _log_pairs(alpha[t], log_A, A, v, value, work, total, pairs)
             L = log_table[x[t]]
             for j in range(k):
                 p = math.exp(alpha[t, j] + beta[j] - value)
@@ -158,7 +158,7 @@ def log_beliefs(start, A, log_table, index, ends, out, logliks):
         x, part = index[begin:end], out[begin:end]
         logliks[s] = log_forward(log_start, A, log_AT, log_table, x, part)
         for t in range(end - begin):
-            norm = log_sum_of_products(part[t], zero)
+            norm = _log_sum_of_products(part[t], zero)
             for j in range(part.shape[1]):
                 part[t, j] = math.exp(part[t, j] - norm) if norm > -math.inf else 0.0
         begin = end

@@ -16,7 +16,7 @@ from ..loops.compiled import compiled
 
 
 @compiled(fastmath={"nsz"}, inline="always")
-def best_predecessors(a, A, best, arg):
+def _best_predecessors(a, A, best, arg):
     """best_j = max_i a_i + A_ij and arg_j the first i that has it; k a multiple of 8.
 
     A tournament of eight at a time: the winner of each pair, and so on.
@@ -61,10 +61,10 @@ def viterbi_scores(first, log_M, log_table, index, t, step, count, pointers):
     for s in range(count):
         L = log_table[index[t]]
         if s > 0:
-            best_predecessors(d, log_M, best, arg)
-            where = pointers[t]
+            _best_predecessors(d, log_M, best, arg)
+            best_source = pointers[t]
             for j in range(k):
-                where[j] = arg[j]
+                best_source[j] = arg[j]
                 d[j] = best[j]
         for j in range(len(L)):
             d[j] += L[j]
@@ -98,7 +98,7 @@ def viterbi_paths(log_start, log_A, log_table, index, ends, pointers, path, scor
 
 
 @compiled(fastmath={"nsz"})
-def batched_best_predecessors(d, M, best, arg, where):
+def _batched_best_predecessors(d, M, best, arg, where):
     """best_before in each lane, for d (k, w); pointers (k, w) into `where`.
 
     The first five states in one go, in registers, and then four at a time.
@@ -157,20 +157,20 @@ def batched_viterbi_scores(first, M, table, index, begins, lengths, pointers, d)
     """
     k, w = first.shape
     flat = table.reshape(-1)
-    at = np.zeros(w, np.int64)
+    offsets = np.zeros(w, np.int64)
     best = first.copy()
     arg = np.zeros(w, np.int64)
     for t in range(lengths[0]):
         if t > 0:
-            batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
+            _batched_best_predecessors(d, M, best, arg, pointers[t % pointers.shape[0]])
         for c in range(w):
             if t < lengths[c]:
-                at[c] = k * index[begins[c] + t]
+                offsets[c] = k * index[begins[c] + t]
         for j in range(k):
-            out, new = d[j], best[j]
+            scores_of_j, new = d[j], best[j]
             for c in range(w):
-                v = new[c] + flat[at[c] + j]
-                out[c] = v if t < lengths[c] else out[c]
+                v = new[c] + flat[offsets[c] + j]
+                scores_of_j[c] = v if t < lengths[c] else scores_of_j[c]
 
 
 @compiled

@@ -41,7 +41,7 @@ class BatchedForward(NamedTuple):
     smallest: np.ndarray  # (w,), smallest sum of a message
 
 
-def batched_forward(
+def _batched_forward(
     layout: ChainLayout, first, begins, lengths, *, keep=True
 ) -> BatchedForward:
     """Forward from `first`; only the last two messages are kept if not `keep`."""
@@ -69,7 +69,7 @@ def batched_forward(
     return run
 
 
-def batched_forward_backward(
+def _batched_forward_backward(
     layout: ChainLayout, first, last, begins, lengths, counts, *, paired
 ):
     """Both passes: `Expected` with starts (k, w), and u = L_0 b_0 (k, w) of each lane.
@@ -79,10 +79,10 @@ def batched_forward_backward(
     from . import _batched_chains as loops
 
     k, w = first.shape
-    run = batched_forward(layout, first, begins, lengths)
+    run = _batched_forward(layout, first, begins, lengths)
     if not run.smallest.min() > SMALLEST_SUM:
         return None
-    out = np.zeros((len(layout.log_table), k)) if counts is None else counts
+    count_table = np.zeros((len(layout.log_table), k)) if counts is None else counts
     pairs = np.zeros((k, k, w) if paired else (0, 0, 0))
     u = np.empty((k, w))
     loops.backward_messages_batch(
@@ -94,7 +94,7 @@ def batched_forward_backward(
         lengths,
         run.stored,
         counts is not None,
-        out,
+        count_table,
         pairs,
         u,
         run.smallest,
@@ -103,21 +103,21 @@ def batched_forward_backward(
         return None
     starts = first * u
     pairs = pairs.sum(axis=2)
-    return Expected(starts / starts.sum(axis=0), pairs, out, run.logliks), u
+    return Expected(starts / starts.sum(axis=0), pairs, count_table, run.logliks), u
 
 
 def expected_of_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     """`Expected` of a batch of sequences, or None."""
     first = np.repeat(layout.chain.start[:, None], len(begins), axis=1)
     last = np.ones(first.shape)
-    result = batched_forward_backward(
+    result = _batched_forward_backward(
         layout, first, last, begins, lengths, counts, paired=paired
     )
     if result is None:
         return None
-    out = result[0]
+    expected = result[0]
     A = layout.chain.trans if paired else 0.0
-    return out._replace(start=out.start.sum(axis=1), trans=out.trans * A)
+    return expected._replace(start=expected.start.sum(axis=1), trans=expected.trans * A)
 
 
 def split_into_blocks(begin, n):
@@ -141,7 +141,7 @@ def run_block_batches(task, count):
     )
 
 
-def burn_in_messages(layout: ChainLayout, begins, n):
+def _burn_in_messages(layout: ChainLayout, begins, n):
     """Eq. (2) for the n steps from each of `begins`: beliefs and scales (cuts, k).
 
     None where some rows of P do not agree.
@@ -151,17 +151,17 @@ def burn_in_messages(layout: ChainLayout, begins, n):
     def task(batch):
         b = np.repeat(begins[batch], k)
         first = np.tile(layout.chain.trans.T, (1, len(b) // k))
-        run = batched_forward(layout, first, b, np.full(len(b), n), keep=False)
+        run = _batched_forward(layout, first, b, np.full(len(b), n), keep=False)
         return run.stored[(n - 1) % 2].T, run.logliks
 
     P, scales = zip(*run_block_batches(task, len(begins)), strict=True)
     P, scales = np.concatenate(P).reshape(-1, k, k), np.concatenate(scales)
     scales = scales.reshape(-1, k)
     total = P.sum(axis=2, keepdims=True)
-    some = total > 0
-    P = P / np.where(some, total, 1.0)
+    is_positive = total > 0
+    P = P / np.where(is_positive, total, 1.0)
     high = P.max(axis=1)
-    low = np.where(some, P, np.inf).min(axis=1)
+    low = np.where(is_positive, P, np.inf).min(axis=1)
     if not np.all(high - low <= BURN_IN_TOLERANCE * high):
         return None
     return high, np.exp(scales - scales.max(axis=1, keepdims=True))
@@ -177,7 +177,7 @@ class BlockBoundaries(NamedTuple):
     last: np.ndarray  # (blocks, k), backward message after the last step
 
 
-def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
+def _block_boundaries(layout: ChainLayout, begin, n, *, after=True):
     """`BlockBoundaries` of a long sequence; None where the chain does not forget.
 
     Backward messages are computed only if `after`.
@@ -186,24 +186,24 @@ def block_boundaries(layout: ChainLayout, begin, n, *, after=True):
     for m in BURN_IN_STEPS:
         if m > lengths[-1] // 2:
             break
-        head = burn_in_messages(layout, begins[1:] - m, m)
-        tail = burn_in_messages(layout, begins[1:], m) if head and after else head
+        head = _burn_in_messages(layout, begins[1:] - m, m)
+        tail = _burn_in_messages(layout, begins[1:], m) if head and after else head
         if head and tail:
-            before = head[0]
+            beliefs_before = head[0]
             last = np.vstack([tail[1], np.ones((1, layout.k))])
-            first = np.vstack([layout.chain.start, before @ layout.chain.trans])
-            return BlockBoundaries(begins, lengths, before, first, last)
+            first = np.vstack([layout.chain.start, beliefs_before @ layout.chain.trans])
+            return BlockBoundaries(begins, lengths, beliefs_before, first, last)
     return None
 
 
 def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
     """`Expected` of one long sequence cut into blocks, or None."""
-    blocks = block_boundaries(layout, begin, n)
+    blocks = _block_boundaries(layout, begin, n)
     if blocks is None:
         return None
 
     def task(batch):
-        return batched_forward_backward(
+        return _batched_forward_backward(
             layout,
             np.ascontiguousarray(blocks.first[batch].T),
             np.ascontiguousarray(blocks.last[batch].T),
@@ -216,24 +216,30 @@ def blockwise_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     parts = run_block_batches(task, len(blocks.begins))
     if None in parts:
         return None
-    each = [part for part, _ in parts]
+    expectations = [part for part, _ in parts]
     trans = np.zeros((0, 0))
     A = layout.chain.trans
     if paired:  # within the blocks, and from each block to the next
         u = np.hstack([u for _, u in parts]).T[1:]
         share = np.einsum("bi,ij,bj->b", blocks.before, A, u)
-        between = (blocks.before / share[:, None]).T @ u
-        trans = A * (sum(e.trans for e in each) + between)
-    out = each[0].counts if counts is not None else sum(e.counts for e in each)
-    loglik = np.sum([e.loglik.sum() for e in each])
-    return Expected(each[0].start[:, 0], trans, out, np.array([loglik]))
+        cross_counts = (blocks.before / share[:, None]).T @ u
+        trans = A * (sum(e.trans for e in expectations) + cross_counts)
+    total_counts = (
+        expectations[0].counts
+        if counts is not None
+        else sum(e.counts for e in expectations)
+    )
+    loglik = np.sum([e.loglik.sum() for e in expectations])
+    return Expected(
+        expectations[0].start[:, 0], trans, total_counts, np.array([loglik])
+    )
 
 
-def batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
+def _batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
     """Filtered beliefs into out (n, k) unless it is empty; log p of each, or None."""
     from . import _batched_chains as loops
 
-    run = batched_forward(layout, first, begins, lengths, keep=len(out) > 0)
+    run = _batched_forward(layout, first, begins, lengths, keep=len(out) > 0)
     if not run.smallest.min() > SMALLEST_SUM:
         return None
     if len(out):
@@ -244,18 +250,18 @@ def batched_beliefs(layout: ChainLayout, first, begins, lengths, out):
 def beliefs_of_batch(layout: ChainLayout, begins, lengths, out):
     """Beliefs of a batch of sequences, and log p of each, or None."""
     first = np.repeat(layout.chain.start[:, None], len(begins), axis=1)
-    return batched_beliefs(layout, first, begins, lengths, out)
+    return _batched_beliefs(layout, first, begins, lengths, out)
 
 
 def blockwise_beliefs(layout: ChainLayout, begin, n, out):
     """Beliefs of one long sequence cut into blocks, and its log p (1,), or None."""
-    blocks = block_boundaries(layout, begin, n, after=False)
+    blocks = _block_boundaries(layout, begin, n, after=False)
     if blocks is None:
         return None
 
     def task(batch):
         first = np.ascontiguousarray(blocks.first[batch].T)
-        return batched_beliefs(
+        return _batched_beliefs(
             layout, first, blocks.begins[batch], blocks.lengths[batch], out
         )
 

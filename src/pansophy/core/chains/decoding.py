@@ -39,7 +39,7 @@ Advance = Callable[[Any, Any], tuple[Any, Any]]
 
 
 @contextmanager
-def evaluation_mode(advance):
+def _evaluation_mode(advance):
     """No gradients inside, and no dropout if this is a torch module."""
     torch = sys.modules.get("torch")  # where it is not loaded, there are no modules
     if torch is None:
@@ -56,12 +56,12 @@ def evaluation_mode(advance):
             advance.train()
 
 
-def in_evaluation_mode(function):
-    """The function, with `evaluation_mode` around it for its first argument."""
+def _in_evaluation_mode(function):
+    """The function, with `_evaluation_mode` around it for its first argument."""
 
     @wraps(function)
     def wrapped(advance, *args, **options):
-        with evaluation_mode(advance):
+        with _evaluation_mode(advance):
             return function(advance, *args, **options)
 
     return wrapped
@@ -76,16 +76,16 @@ def filter_logits(logits, top_k=None, top_p=None):
     order = xp.argsort(-logits, axis=-1, stable=True)
     rank = xp.argsort(order, axis=-1, stable=True)
     if top_k is not None:
-        out = rank >= check_count("top_k", top_k)
-        logits = xp.where(out, xp.full_like(logits, -math.inf), logits)
+        is_left_out = rank >= check_count("top_k", top_k)
+        logits = xp.where(is_left_out, xp.full_like(logits, -math.inf), logits)
     if top_p is not None:
         if not 0 < top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, got {top_p}.")
         p = xp.take_along_axis(softmax(logits), order, axis=-1)
-        before = xp.cumulative_sum(p, axis=-1) - p  # of the more probable ones
-        before = xp.take_along_axis(before, rank, axis=-1)
-        out = (before >= top_p) & (rank > 0)
-        logits = xp.where(out, xp.full_like(logits, -math.inf), logits)
+        mass_before = xp.cumulative_sum(p, axis=-1) - p  # of the more probable ones
+        mass_before = xp.take_along_axis(mass_before, rank, axis=-1)
+        is_left_out = (mass_before >= top_p) & (rank > 0)
+        logits = xp.where(is_left_out, xp.full_like(logits, -math.inf), logits)
     return logits
 
 
@@ -114,7 +114,7 @@ def take_state(state, rows) -> Any:
     return state[rows]
 
 
-def restrict_logits(logits, sequences, allowed):
+def _restrict_logits(logits, sequences, allowed):
     """Logits with -inf for tokens that may not follow; see `decode`."""
     if allowed is None:
         return logits
@@ -127,11 +127,11 @@ def restrict_logits(logits, sequences, allowed):
     inside = xp.asarray(mask, device=arrays.device(logits))
     kept = xp.where(inside, logits, xp.full_like(logits, -math.inf))
     # where all that may follow have probability 0, each of them is as good
-    none = ~xp.any(xp.isfinite(kept), axis=-1, keepdims=True)
-    return xp.where(none & inside, xp.zeros_like(kept), kept)
+    is_empty = ~xp.any(xp.isfinite(kept), axis=-1, keepdims=True)
+    return xp.where(is_empty & inside, xp.zeros_like(kept), kept)
 
 
-@in_evaluation_mode
+@_in_evaluation_mode
 def decode(
     advance: Advance, prompt, state=None, *, max_new: int, temperature=1.0,
     top_k=None, top_p=None, end: int | None = None, allowed=None, random_state=None,
@@ -156,24 +156,24 @@ def decode(
     xp = arrays.namespace(prompt)
     rng = make_rng(random_state)
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
-    done = xp.zeros(prompt.shape[0], dtype=xp.bool, device=arrays.device(prompt))
+    is_finished = xp.zeros(prompt.shape[0], dtype=xp.bool, device=arrays.device(prompt))
     tokens = prompt
-    found = []
+    new_tokens = []
     for _ in range(check_count("max_new", max_new)):
         logits, state = advance(tokens, state)
         sequences = [()] * int(prompt.shape[0])
-        if allowed is not None and found:
-            sequences = arrays.to_numpy(xp.stack(found, axis=1)).tolist()
-        logits = restrict_logits(logits[:, -1], sequences, allowed)
+        if allowed is not None and new_tokens:
+            sequences = arrays.to_numpy(xp.stack(new_tokens, axis=1)).tolist()
+        logits = _restrict_logits(logits[:, -1], sequences, allowed)
         new = next_token(logits, rng, **options)
         if end is not None:
-            new = xp.where(done, xp.full_like(new, end), new)
-            done = done | (new == end)
-        found.append(new)
-        if end is not None and bool(xp.all(done)):
+            new = xp.where(is_finished, xp.full_like(new, end), new)
+            is_finished = is_finished | (new == end)
+        new_tokens.append(new)
+        if end is not None and bool(xp.all(is_finished)):
             break
         tokens = new[:, None]
-    return xp.stack(found, axis=1)
+    return xp.stack(new_tokens, axis=1)
 
 
 class Beam(NamedTuple):
@@ -183,7 +183,7 @@ class Beam(NamedTuple):
     log_prob: float
 
 
-@in_evaluation_mode
+@_in_evaluation_mode
 def beam_search(
     advance: Advance, prompt, state=None, *, max_new: int, beams: int = 4,
     end: int | None = None, alpha: float = 0.0, allowed=None,
@@ -207,7 +207,7 @@ def beam_search(
     tokens = prompt[None]
     for _ in range(check_count("max_new", max_new)):
         logits, state = advance(tokens, state)
-        logits = restrict_logits(logits[:, -1], [b.tokens for b in alive], allowed)
+        logits = _restrict_logits(logits[:, -1], [b.tokens for b in alive], allowed)
         step = arrays.to_numpy(log_softmax(logits)).astype(np.float64)
         total = step + np.array([[b.log_prob] for b in alive])
         # enough candidates that `beams` of them do not end here

@@ -118,7 +118,7 @@ class MarkovFilter(NamedTuple):
         return filtered * (self.trans @ safe_divide(smoothed, predicted))
 
 
-def forward_backward(layout: ChainLayout, counts, *, log, paired):
+def _forward_backward(layout: ChainLayout, counts, *, log, paired):
     """`Expected` of each piece, with log p of each of its sequences.
 
     Posteriors go into the rows of `counts` (n, k), or if it is None are summed by
@@ -131,11 +131,13 @@ def forward_backward(layout: ChainLayout, counts, *, log, paired):
                 layout, begin, ends, counts, paired=paired
             )
             if result is None:
-                return log_batch(layout, begin, ends, counts, paired=paired)
+                return _log_batch(layout, begin, ends, counts, paired=paired)
             return result
-        result = sequential_forward_backward(layout, begin, ends, counts, paired=paired)
+        result = _sequential_forward_backward(
+            layout, begin, ends, counts, paired=paired
+        )
         if result is None:
-            return log_group(layout, begin, ends, counts, paired=paired)
+            return _log_group(layout, begin, ends, counts, paired=paired)
         return result
 
     def long(begin, n):
@@ -145,73 +147,81 @@ def forward_backward(layout: ChainLayout, counts, *, log, paired):
                 layout, begin, n, counts, paired=paired
             )
         if result is None:
-            result = two_ended_forward_backward(layout, begin, n, counts, paired=paired)
+            result = _two_ended_forward_backward(
+                layout, begin, n, counts, paired=paired
+            )
         return log_long(begin, n) if result is None else result
 
     def log_short(begin, ends):
-        in_logs = log_batch if layout.batched else log_group
+        in_logs = _log_batch if layout.batched else _log_group
         return in_logs(layout, begin, ends, counts, paired=paired)
 
     def log_long(begin, n):
-        return log_group(layout, begin, np.array([n]), counts, paired=paired)
+        return _log_group(layout, begin, np.array([n]), counts, paired=paired)
 
     return layout.run(log_short, log_long) if log else layout.run(short, long)
 
 
-def log_group(layout: ChainLayout, begin, ends, counts, *, paired):
+def _log_group(layout: ChainLayout, begin, ends, counts, *, paired):
     """`Expected` of sequences one after the other, in logarithms."""
     from ._log_filtering import log_forward_backward
 
     n = int(ends[-1])
     k = layout.k
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((k, k) if paired else (0, 0))
     first = log_forward_backward(
-        *layout.chain, *layout.log_evidence(begin, n), ends, each, out, pairs, logliks
+        *layout.chain,
+        *layout.log_evidence(begin, n),
+        ends,
+        counts_each,
+        count_table,
+        pairs,
+        logliks,
     )
-    return Expected(first, pairs, out, logliks)
+    return Expected(first, pairs, count_table, logliks)
 
 
-def log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
+def _log_batch(layout: ChainLayout, begins, lengths, counts, *, paired):
     """`Expected` of a batch of sequences, in logarithms."""
     parts = [
-        log_group(layout, begin, np.array([n]), counts, paired=paired)
+        _log_group(layout, begin, np.array([n]), counts, paired=paired)
         for begin, n in zip(begins, lengths, strict=True)
     ]
     logliks = np.concatenate([part.loglik for part in parts])
     if counts is not None:
         parts = [part._replace(counts=np.zeros((0, layout.k))) for part in parts]
-    out = sum_statistics(part._replace(loglik=0.0) for part in parts)
-    return out._replace(loglik=logliks)
+    expected = sum_statistics(part._replace(loglik=0.0) for part in parts)
+    return expected._replace(loglik=logliks)
 
 
-def sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
+def _sequential_forward_backward(layout: ChainLayout, begin, ends, counts, *, paired):
     """`Expected` of sequences one after the other; None where one is impossible or
     its messages lose their digits."""
     k = layout.k
     padded = len(layout.start)
     n = int(ends[-1])
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     logliks = np.empty(len(ends))
     pairs = np.zeros((padded, padded) if paired else (0, 0))
-    first, well = layout.loops.scaled_forward_backward(
+    first, is_possible = layout.loops.scaled_forward_backward(
         layout.start,
         layout.trans,
         layout.scaled_evidence(begin, n),
         ends,
-        each,
-        out,
+        counts_each,
+        count_table,
         pairs,
         logliks,
     )
-    if not well:
+    if not is_possible:
         return None
     trans = pairs.T[:k, :k] * layout.chain.trans if paired else pairs
-    return Expected(first[:k], trans, out, logliks)
+    return Expected(first[:k], trans, count_table, logliks)
 
 
-def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
+def _two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired):
     """`Expected` of one long sequence from both ends, on two threads.
 
     None where it is impossible or its messages lose their digits.
@@ -220,39 +230,39 @@ def two_ended_forward_backward(layout: ChainLayout, begin, n, counts, *, paired)
     padded = len(layout.start)
     loops = layout.loops
     backward_trans = np.ascontiguousarray(layout.trans.T)
-    stored, evidence, logliks = half_sweeps(layout, begin, n, backward_trans)
+    stored, evidence, logliks = _half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
     m = n // 2
     edge = np.empty((2, padded))
-    each, out = layout.count_rows(begin, n, counts)
+    counts_each, count_table = layout.count_rows(begin, n, counts)
     pairs = np.zeros((2, padded, padded) if paired else (2, 0, 0))
-    other = out if each else np.zeros_like(out)
+    other_counts = count_table if counts_each else np.zeros_like(count_table)
     forward_middle = stored[m - 1].copy()
     backward_middle = stored[m] @ backward_trans
 
     def forward():
         return loops.meeting_sweep(
             forward_middle, False, layout.trans, evidence, m, 1, n - m, stored,
-            each, out, pairs[0], edge[0],
+            counts_each, count_table, pairs[0], edge[0],
         )  # fmt: skip
 
     def backward():
         return loops.meeting_sweep(
             backward_middle, True, backward_trans, evidence, m - 1, -1, m, stored,
-            each, other, pairs[1], edge[1],
+            counts_each, other_counts, pairs[1], edge[1],
         )  # fmt: skip
 
     rest, check = threads.run_tasks([forward, backward])
     if np.isnan(rest + check):
         return None
-    out = out if each else out + other
+    count_table = count_table if counts_each else count_table + other_counts
     trans = pairs[0] + pairs[1].T
     trans = trans[:k, :k] * layout.chain.trans if paired else trans
-    return Expected(edge[1, :k], trans, out, np.array([logliks[0] + rest]))
+    return Expected(edge[1, :k], trans, count_table, np.array([logliks[0] + rest]))
 
 
-def half_sweeps(layout: ChainLayout, begin, n, backward_trans):
+def _half_sweeps(layout: ChainLayout, begin, n, backward_trans):
     """Messages of a long sequence, forward in its first half and backward in its
     second, the evidence, and log p of both halves; None where they underflow."""
     padded = len(layout.start)
@@ -283,31 +293,31 @@ def expected_counts(chain: Chain, evidence: Evidence, *, log=False) -> Expected:
     """Eq. (4) and (5), summed over all sequences. `log` works in logarithms."""
     layout = ChainLayout(chain, evidence)
     counts = np.empty((layout.n, layout.k)) if layout.dense else None
-    parts = forward_backward(layout, counts, log=log, paired=True)
+    parts = _forward_backward(layout, counts, log=log, paired=True)
     if layout.dense:
         parts = (part._replace(counts=np.zeros((0, layout.k))) for part in parts)
-    out = sum_statistics(
+    expected = sum_statistics(
         part._replace(loglik=float(part.loglik.sum())) for part in parts
     )
-    return out._replace(counts=counts) if layout.dense else out
+    return expected._replace(counts=counts) if layout.dense else expected
 
 
 def smooth_chain(chain: Chain, evidence: Evidence, *, log=False):
     """Posterior of the state at every step (n, k), and log p of each sequence (s,)."""
     layout = ChainLayout(chain, evidence)
     posterior = np.empty((layout.n, layout.k))
-    parts = forward_backward(layout, posterior, log=log, paired=False)
-    return posterior, in_sequence_order(layout, [part.loglik for part in parts])
+    parts = _forward_backward(layout, posterior, log=log, paired=False)
+    return posterior, _in_sequence_order(layout, [part.loglik for part in parts])
 
 
-def in_sequence_order(layout: ChainLayout, logliks):
+def _in_sequence_order(layout: ChainLayout, logliks):
     """Log p of the sequences of all pieces, in the order of the sequences."""
     out = np.empty(sum(map(len, logliks)))
     out[layout.order] = np.concatenate(logliks)
     return out
 
 
-def forward_filter(layout: ChainLayout, out):
+def _forward_filter(layout: ChainLayout, out):
     """Beliefs into `out` (n, k) unless it is empty, and log p of each sequence."""
 
     def in_logs(begin, ends):
@@ -323,37 +333,37 @@ def forward_filter(layout: ChainLayout, out):
         if layout.batched:
             logliks = batched_chains.beliefs_of_batch(layout, begin, ends, out)
             if logliks is None:
-                each = zip(begin, ends, strict=True)
-                return np.concatenate([in_logs(b, np.array([n])) for b, n in each])
+                sequences = zip(begin, ends, strict=True)
+                return np.concatenate([in_logs(b, np.array([n])) for b, n in sequences])
             return logliks
         n = int(ends[-1])
         logliks = np.empty(len(ends))
         evidence = layout.scaled_evidence(begin, n)
         part = out[begin : begin + n]
-        well = layout.loops.scaled_beliefs(
+        is_possible = layout.loops.scaled_beliefs(
             layout.start, layout.trans, evidence, ends, part, logliks
         )
-        return logliks if well else in_logs(begin, ends)
+        return logliks if is_possible else in_logs(begin, ends)
 
     def long(begin, n):
         logliks = None
         if layout.k <= batched_chains.MAX_BLOCK_STATES:
             logliks = batched_chains.blockwise_beliefs(layout, begin, n, out)
         if logliks is None and not len(out):
-            logliks = two_ended_log_likelihood(layout, begin, n)
+            logliks = _two_ended_log_likelihood(layout, begin, n)
         if logliks is None:
             logliks = short(
                 np.array([begin]) if layout.batched else begin, np.array([n])
             )
         return logliks
 
-    return in_sequence_order(layout, list(layout.run(short, long)))
+    return _in_sequence_order(layout, list(layout.run(short, long)))
 
 
-def two_ended_log_likelihood(layout: ChainLayout, begin, n):
+def _two_ended_log_likelihood(layout: ChainLayout, begin, n):
     """Log p of one long sequence (1,), or None where its messages underflow."""
     backward_trans = np.ascontiguousarray(layout.trans.T)
-    stored, _, logliks = half_sweeps(layout, begin, n, backward_trans)
+    stored, _, logliks = _half_sweeps(layout, begin, n, backward_trans)
     if stored is None:
         return None
     a, v = stored[n // 2 - 1], stored[n // 2]
@@ -365,9 +375,9 @@ def filter_chain(chain: Chain, evidence: Evidence):
     """Belief in the state at every step given the past (n, k), and log p (s,)."""
     layout = ChainLayout(chain, evidence)
     out = np.empty((layout.n, layout.k))
-    return out, forward_filter(layout, out)
+    return out, _forward_filter(layout, out)
 
 
 def sequence_log_likelihoods(chain: Chain, evidence: Evidence):
     """Log p of each sequence (s,)."""
-    return forward_filter(ChainLayout(chain, evidence), np.empty((0, 0)))
+    return _forward_filter(ChainLayout(chain, evidence), np.empty((0, 0)))

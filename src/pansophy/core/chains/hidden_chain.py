@@ -81,12 +81,12 @@ def batch_sequences(ends):
     lengths = np.diff(ends, prepend=0)
     order = np.argsort(-lengths, kind="stable")
     begins, lengths = (ends - lengths)[order], lengths[order]
-    alone = max(LONG_SEQUENCE, min(4 * LONG_SEQUENCE, ends[-1] // 16))
+    min_long = max(LONG_SEQUENCE, min(4 * LONG_SEQUENCE, ends[-1] // 16))
     batches = []
     first = 0
     while first < len(ends):
         n = int(lengths[first])
-        width = 1 if n >= alone else min(BATCH_WIDTH, BATCH_STEPS // n + 8)
+        width = 1 if n >= min_long else min(BATCH_WIDTH, BATCH_STEPS // n + 8)
         batch = slice(first, first + width)
         batches.append((begins[batch], lengths[batch]))
         first = batch.stop
@@ -104,10 +104,14 @@ def run_pieces(pieces, short, long):
     """short(*piece) of each piece on threads, in order; long(begin, n) of those that
     are one long sequence, which use the threads themselves."""
     is_long = [len(ends) == 1 and ends[0] >= LONG_SEQUENCE for _, ends in pieces]
-    few = [piece for piece, alone in zip(pieces, is_long, strict=True) if not alone]
-    results = threads.run_tasks((lambda piece=piece: short(*piece)) for piece in few)
-    for (begin, ends), alone in zip(pieces, is_long, strict=True):
-        yield long(int(np.sum(begin)), int(ends[0])) if alone else next(results)
+    short_pieces = [
+        piece for piece, is_single in zip(pieces, is_long, strict=True) if not is_single
+    ]
+    results = threads.run_tasks(
+        (lambda piece=piece: short(*piece)) for piece in short_pieces
+    )
+    for (begin, ends), is_single in zip(pieces, is_long, strict=True):
+        yield long(int(np.sum(begin)), int(ends[0])) if is_single else next(results)
 
 
 class ChainLayout:

@@ -56,7 +56,7 @@ class ViterbiLayout:
         self.path = np.empty(int(evidence.ends[-1]), np.int64)
 
 
-def batched_scores(layout: ViterbiLayout, first, begins, lengths, *, keep=True):
+def _batched_scores(layout: ViterbiLayout, first, begins, lengths, *, keep=True):
     """Eq. (1) of a batch: back-pointers, and the last scores (k, w)."""
     from ._viterbi import batched_viterbi_scores
 
@@ -68,22 +68,22 @@ def batched_scores(layout: ViterbiLayout, first, begins, lengths, *, keep=True):
     return pointers, d
 
 
-def batched_paths(layout: ViterbiLayout, first, begins, lengths):
-    """`batched_scores`, and the path of each lane from its best state."""
+def _batched_paths(layout: ViterbiLayout, first, begins, lengths):
+    """`_batched_scores`, and the path of each lane from its best state."""
     from ._viterbi import batched_backtrack
 
-    pointers, d = batched_scores(layout, first, begins, lengths)
+    pointers, d = _batched_scores(layout, first, begins, lengths)
     batched_backtrack(pointers, d.argmax(axis=0), begins, lengths, layout.path)
     return pointers, d
 
 
-def batched_viterbi(layout: ViterbiLayout, begins, lengths):
+def _batched_viterbi(layout: ViterbiLayout, begins, lengths):
     """The paths of a batch of sequences, and their scores."""
     first = np.repeat(layout.start[:, None], len(begins), axis=1)
-    return batched_paths(layout, first, begins, lengths)[1].max(axis=0)
+    return _batched_paths(layout, first, begins, lengths)[1].max(axis=0)
 
 
-def burn_in_scores(layout: ViterbiLayout, begins, n):
+def _burn_in_scores(layout: ViterbiLayout, begins, n):
     """Scores (cuts, k) after n steps from each of `begins`, less their largest.
 
     All states begin with the same score.
@@ -92,7 +92,7 @@ def burn_in_scores(layout: ViterbiLayout, begins, n):
     def task(batch):
         b = begins[batch]
         first = np.zeros((layout.k, len(b)))
-        return batched_scores(layout, first, b, np.full(len(b), n), keep=False)[1].T
+        return _batched_scores(layout, first, b, np.full(len(b), n), keep=False)[1].T
 
     return relative_scores(np.concatenate(run_block_batches(task, len(begins))))
 
@@ -113,9 +113,11 @@ def scores_after_burn_in(layout: ViterbiLayout, begins, shortest):
     for m in BURN_IN_STEPS:
         if m > shortest // 2:
             break
-        before = burn_in_scores(layout, begins - m, m)
-        if scores_agree(before, burn_in_scores(layout, begins - m // 2, m // 2)):
-            return before
+        scores_before = _burn_in_scores(layout, begins - m, m)
+        if scores_agree(
+            scores_before, _burn_in_scores(layout, begins - m // 2, m // 2)
+        ):
+            return scores_before
     return None
 
 
@@ -129,20 +131,20 @@ def blockwise_viterbi(layout: ViterbiLayout, begin, n):
     from ._viterbi import join_block_paths
 
     begins, lengths = split_into_blocks(begin, n)
-    before = scores_after_burn_in(layout, begins[1:], int(lengths[-1]))
-    if before is None:
+    scores_before = scores_after_burn_in(layout, begins[1:], int(lengths[-1]))
+    if scores_before is None:
         return None
-    joint = before[:, :, None] + layout.A
+    joint = scores_before[:, :, None] + layout.A
     first = np.vstack([layout.start, joint.max(axis=1)])
     links = np.vstack([np.zeros(layout.k, np.int64), joint.argmax(axis=1)])
 
     def task(batch):
         lanes = np.ascontiguousarray(first[batch].T)
-        return batched_paths(layout, lanes, begins[batch], lengths[batch])
+        return _batched_paths(layout, lanes, begins[batch], lengths[batch])
 
     parts = run_block_batches(task, len(begins))
     last = np.concatenate([d.T for _, d in parts])
-    if not scores_agree(before, relative_scores(last[:-1])):
+    if not scores_agree(scores_before, relative_scores(last[:-1])):
         return None
     z = int(last[-1].argmax())
     for i in range(len(parts) - 1, -1, -1):
@@ -151,10 +153,10 @@ def blockwise_viterbi(layout: ViterbiLayout, begin, n):
         z = join_block_paths(
             pointers, z, links[batch], begins[batch], lengths[batch], layout.path
         )
-    return last.max(axis=1).sum()[None]  # `before` is 0 at its largest
+    return last.max(axis=1).sum()[None]  # `scores_before` is 0 at its largest
 
 
-def sequential_viterbi(layout: ViterbiLayout, begin, ends):
+def _sequential_viterbi(layout: ViterbiLayout, begin, ends):
     """The paths of sequences one after the other, and their scores."""
     from ._viterbi import viterbi_paths
 
@@ -181,7 +183,7 @@ def empty_backpointers(n, k):
     return np.empty((n, k), "i1" if k <= 128 else "i2" if k <= 32768 else "i4")
 
 
-def two_ended_viterbi(layout: ViterbiLayout, begin, n):
+def _two_ended_viterbi(layout: ViterbiLayout, begin, n):
     """The path of one long sequence, from both ends on two threads; its score (1,)."""
     from . import _viterbi as loops
 
@@ -214,15 +216,15 @@ def viterbi(chain: Chain, evidence: Evidence):
         score = None
         if layout.k <= MAX_BLOCK_STATES:
             score = blockwise_viterbi(layout, begin, n)
-        return two_ended_viterbi(layout, begin, n) if score is None else score
+        return _two_ended_viterbi(layout, begin, n) if score is None else score
 
     if layout.k <= MAX_BATCHED_STATES:
         pieces, order = batch_sequences(evidence.ends)
-        short = partial(batched_viterbi, layout)
+        short = partial(_batched_viterbi, layout)
     else:
         pieces = group_sequences(evidence.ends)
         order = slice(None)
-        short = partial(sequential_viterbi, layout)
+        short = partial(_sequential_viterbi, layout)
     scores = np.empty(len(evidence.ends))
     scores[order] = np.concatenate(list(run_pieces(pieces, short, long)))
     return layout.path, scores

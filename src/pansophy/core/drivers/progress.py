@@ -65,11 +65,11 @@ def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
     round to fitted attributes, from which callbacks build a model to score. The body
     ends the task it is given with `task.end(state)`.
     """
-    own = list(getattr(estimator, "_skl_callbacks", []))
-    if not own and not verbose:
+    callbacks = list(getattr(estimator, "_skl_callbacks", []))
+    if not callbacks and not verbose:
         yield SILENT
         return
-    if not own:
+    if not callbacks:
         estimator.set_callbacks(ProgressBar())
     data = {"X": X, "y": y}
     try:
@@ -78,7 +78,7 @@ def fit_task(estimator, *, total, X=None, y=None, snapshot=None, verbose=0):
         yield FitTask(context, estimator, data, snapshot, log=int(verbose) > 1)
     finally:
         _tear_down(estimator)
-        if not own:
+        if not callbacks:
             estimator.set_callbacks()
 
 

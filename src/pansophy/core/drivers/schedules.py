@@ -12,37 +12,37 @@ import math
 import numpy as np
 
 
-def linear_decay(start, end, f):
+def linear_curve(start, end, f):
     """Equal differences.
 
     Examples
     --------
-    >>> from pansophy.core.drivers.schedules import linear_decay
-    >>> linear_decay(1.0, 0.5, 0.5)
+    >>> from pansophy.core.drivers.schedules import linear_curve
+    >>> linear_curve(1.0, 0.5, 0.5)
     0.75
     """
     return start + f * (end - start)
 
 
-def geometric_decay(start, end, f):
+def geometric_curve(start, end, f):
     """Equal ratios; start and end are above 0.
 
     Examples
     --------
-    >>> from pansophy.core.drivers.schedules import geometric_decay
-    >>> geometric_decay(1.0, 0.25, 0.5)
+    >>> from pansophy.core.drivers.schedules import geometric_curve
+    >>> geometric_curve(1.0, 0.25, 0.5)
     0.5
     """
     return start * (end / start) ** f
 
 
-def cosine_decay(start, end, f):
+def cosine_curve(start, end, f):
     """Half a cosine wave; f is a number or an array.
 
     Examples
     --------
-    >>> from pansophy.core.drivers.schedules import cosine_decay
-    >>> cosine_decay(1.0, 0.0, 0.0), cosine_decay(1.0, 0.0, 1.0)
+    >>> from pansophy.core.drivers.schedules import cosine_curve
+    >>> cosine_curve(1.0, 0.0, 0.0), cosine_curve(1.0, 0.0, 1.0)
     (1.0, 0.0)
     """
     cos = math.cos if isinstance(f, (int, float)) else np.cos

@@ -38,9 +38,9 @@ def replacing_file(path):
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "a device or a pipe"
         raise OSError(f"{path} cannot be written: it is {kind}.")
-    with sentence_of_failed_write(path):
-        mode = mode_of_file(path)
-        draft = make_draft(path, 0o666 if mode is None else mode)
+    with _sentence_of_failed_write(path):
+        mode = _mode_of_file(path)
+        draft = _make_draft(path, 0o666 if mode is None else mode)
         try:
             yield draft
             if mode is not None:
@@ -54,7 +54,7 @@ def replacing_file(path):
 
 
 @contextlib.contextmanager
-def sentence_of_failed_write(path):
+def _sentence_of_failed_write(path):
     """Lets a full disk be told with the name of the file, by safetensors too."""
     try:
         yield
@@ -76,14 +76,14 @@ def write_text_file(path, text) -> Path:
     return Path(path)
 
 
-def mode_of_file(path) -> int | None:
+def _mode_of_file(path) -> int | None:
     """The permissions of a file; None if it is not there."""
     with contextlib.suppress(FileNotFoundError):
         return os.stat(path).st_mode & 0o777
     return None
 
 
-def make_draft(path, mode) -> Path:
+def _make_draft(path, mode) -> Path:
     """Make an empty file beside `path`; the system takes its umask off the mode.
 
     The umask cannot be read without setting it for all threads, so it is not asked for.

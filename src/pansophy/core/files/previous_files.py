@@ -32,11 +32,11 @@ def move_to_previous(folder, names) -> Path | None:
     previous-2 False
     """
     folder = Path(folder)
-    found = [name for name in names if os.path.lexists(folder / name)]
-    if not found:
+    present = [name for name in names if os.path.lexists(folder / name)]
+    if not present:
         return None
     target = make_new_folder(folder / FOLDER_NAME)
-    for name in found:
+    for name in present:
         os.rename(folder / name, target / name)
     return target
 

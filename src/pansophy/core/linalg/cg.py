@@ -130,24 +130,26 @@ def conjugate_gradients(
     last = run.state._replace(X=X[:, 0] if flat else X)
     if tridiagonals:
         first = np.asarray(to_numpy(start.rho), dtype=np.float64)
-        last = last._replace(tridiagonals=lanczos_matrices(coefficients, first, tol))
+        last = last._replace(tridiagonals=_lanczos_matrices(coefficients, first, tol))
     return run._replace(state=last)
 
 
-def lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
+def _lanczos_matrices(coefficients, squared_norms, tol) -> tuple:
     """Eq. (5) for each column; steps after a column has converged do not count."""
     table = np.array(coefficients, dtype=np.float64)  # (steps, 3, k)
-    out = []
+    tridiagonals = []
     for column, norm in enumerate(squared_norms):
         a, ratio, residual = table[:, :, column].T if len(table) else np.empty((3, 0))
-        done = np.flatnonzero((residual <= tol) | (a <= 0))
-        m = int(done[0]) + 1 if len(done) else len(a)
+        converged = np.flatnonzero((residual <= tol) | (a <= 0))
+        m = int(converged[0]) + 1 if len(converged) else len(a)
         m = m - 1 if m and a[m - 1] <= 0 else m
         a, ratio = a[:m], ratio[:m]
         diagonal = 1 / a
         diagonal[1:] += ratio[:-1] / a[:-1]
-        out.append(Tridiagonal(diagonal, np.sqrt(ratio[:-1]) / a[:-1], float(norm)))
-    return tuple(out)
+        tridiagonals.append(
+            Tridiagonal(diagonal, np.sqrt(ratio[:-1]) / a[:-1], float(norm))
+        )
+    return tuple(tridiagonals)
 
 
 def log_determinant(tridiagonals) -> float:

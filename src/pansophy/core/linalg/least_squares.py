@@ -101,10 +101,10 @@ class LeastSquaresFit(NamedTuple):
 
 def solve_gram(problem, alpha) -> LeastSquaresFit | None:
     """The fast way, eqs (2) and (3); None where its accuracy is not certain."""
-    least = float(alpha.min())
-    M = least_squares_moments(problem, least)
+    min_alpha = float(alpha.min())
+    M = least_squares_moments(problem, min_alpha)
     d, t = M.cross.shape
-    length = np.sqrt(np.maximum(np.diagonal(M.gram), 0) + least)
+    length = np.sqrt(np.maximum(np.diagonal(M.gram), 0) + min_alpha)
     if np.any(column_noise(length, M, problem) > 1e-6):
         return None  # hardly more than rounding in a column: let QR judge
     B = np.empty((d, t))
@@ -113,22 +113,22 @@ def solve_gram(problem, alpha) -> LeastSquaresFit | None:
         factor = scaled_cholesky(M.gram + a * np.eye(d) if a else M.gram)
         if factor is None or factor.q * M.amplification > Q_MAX:
             return None
-        at = np.flatnonzero(alpha == a)
-        factors.append((at, factor))
-        B[:, at] = factor.solve(M.cross[:, at])
+        columns = np.flatnonzero(alpha == a)
+        factors.append((columns, factor))
+        B[:, columns] = factor.solve(M.cross[:, columns])
     q = max(f.q for _, f in factors) * M.amplification
     b = M.offset - M.mean @ B
     D = factors[0][1].D[:, None]
     residual = M.power + np.sum(B * (M.gram @ B - 2 * M.cross), axis=0)
     n_pass = 0
-    sure = q <= SURE and (least > 0 or bool(np.all(residual > CLEAR * M.power)))
+    sure = q <= SURE and (min_alpha > 0 or bool(np.all(residual > CLEAR * M.power)))
     while n_pass < (0 if sure else PASSES):
         n_pass += 1
         g, sum_r, residual = least_squares_gradient(problem, B, b)
         g = g - np.outer(M.mean, sum_r) - alpha * B
         step = np.empty_like(B)
-        for at, factor in factors:
-            step[:, at] = factor.solve(g[:, at])
+        for columns, factor in factors:
+            step[:, columns] = factor.solve(g[:, columns])
         if not np.all(np.isfinite(step)):
             return None
         B = B + step
@@ -144,13 +144,13 @@ def solve_gram(problem, alpha) -> LeastSquaresFit | None:
 
 def solve_wide(X, Y, w, *, intercept) -> LeastSquaresFit | None:
     """The solution of minimum norm where there are more columns than rows."""
-    found = minimum_norm_fit(X, Y, w, intercept=intercept)
-    if found is None:
+    fit = minimum_norm_fit(X, Y, w, intercept=intercept)
+    if fit is None:
         return None
-    kept = (np.diag(found.singular), 0 * found.power, found.power, found.mean)
-    rank = len(found.singular)
+    kept = (np.diag(fit.singular), 0 * fit.power, fit.power, fit.mean)
+    rank = len(fit.singular)
     weight = float(len(Y) if w is None else w.sum())
-    return LeastSquaresFit(found.B, found.intercept, rank, (), *kept, weight, "dual", 0)
+    return LeastSquaresFit(fit.B, fit.intercept, rank, (), *kept, weight, "dual", 0)
 
 
 def solve_qr(problem, alpha, tol=None, *, svd=False, positive=False) -> LeastSquaresFit:
@@ -171,15 +171,17 @@ def solve_triangle(T, problem, alpha, tol, *, svd, positive) -> LeastSquaresFit:
     with np.errstate(over="ignore"):
         power = T.residual + np.sum(T.c**2, axis=0)
     for a in np.unique(alpha):
-        at = np.flatnonzero(alpha == a)
+        columns = np.flatnonzero(alpha == a)
         if positive:
-            B[:, at] = nonnegative_least_squares(T.R, T.c[:, at], a)
+            B[:, columns] = nonnegative_least_squares(T.R, T.c[:, columns], a)
         elif a > 0:
-            B[:, at] = ridge_least_squares(T.R, T.c[:, at], a, svd=svd)
+            B[:, columns] = ridge_least_squares(T.R, T.c[:, columns], a, svd=svd)
         elif tol is not None:
-            B[:, at], rank = truncated_least_squares(T.R, T.c[:, at], tol)
+            B[:, columns], rank = truncated_least_squares(T.R, T.c[:, columns], tol)
         else:
-            B[:, at], rank, dropped = minimum_norm_solution(T.R, T.c[:, at], noise)
+            B[:, columns], rank, dropped = minimum_norm_solution(
+                T.R, T.c[:, columns], noise
+            )
     with np.errstate(over="ignore", invalid="ignore"):
         residual += np.sum((T.c - T.R @ B) ** 2, axis=0)
     b = T.offset - T.mean @ B
@@ -256,11 +258,11 @@ def extended_precision_triangle(problem):
 
 def column_noise(norm, part, problem):
     """Bound on how far rounding of the data moves a column, relative to its length."""
-    at = np.abs(part.mean)
+    magnitude = np.abs(part.mean)
     if problem.shift is not None:
-        at = at + np.abs(to_numpy(problem.shift))
+        magnitude = magnitude + np.abs(to_numpy(problem.shift))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        far = np.where(norm > 0, np.sqrt(problem.weight) * at / norm, 0.0)
+        far = np.where(norm > 0, np.sqrt(problem.weight) * magnitude / norm, 0.0)
     return 8 * EPS * max(len(norm), 10) * (1 + far)
 
 

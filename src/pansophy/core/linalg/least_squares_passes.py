@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
 from ..arrays.arrays import as_float, is_foreign, namespace, to_numpy
 from ..arrays.rows import DatasetRows, Rows, as_rows
@@ -87,8 +86,8 @@ def prepare_least_squares(
     if held is None or isinstance(held, DatasetRows):  # cut alike: same last bit
         size = BLOCK_BYTES if shift is None and w is None else COPY_BYTES
         size = 64 * BLOCK_BYTES if is_foreign(X) else size  # devices like it large
-        least = max(256, 4 * d if n > 4 * d else n)
-        block = max(least, min(size // (8 * max(d, 1)), -(-n // PARTS)))
+        min_block = max(256, 4 * d if n > 4 * d else n)
+        block = max(min_block, min(size // (8 * max(d, 1)), -(-n // PARTS)))
         pieces = as_rows(X, Y, w, block=block)
     return LeastSquaresProblem(pieces, shift, offset, W, intercept, like)
 
@@ -103,11 +102,13 @@ def choose_shift(pieces, w, like):
     if w is not None:
         heavy = np.flatnonzero(to_numpy(w) > 0)[:n]
         pick = heavy[np.unique(np.linspace(0, len(heavy) - 1, SAMPLE).astype(int))]
-    some = pieces.take(pick)
-    some = to_numpy(some.toarray() if sp.issparse(some) else some).astype(np.float64)
+    sample = pieces.take(pick)
+    sample = to_numpy(sample.toarray() if sp.issparse(sample) else sample).astype(
+        np.float64
+    )
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = some.mean(axis=0)
-        spread = some.std(axis=0)
+        mean = sample.mean(axis=0)
+        spread = sample.std(axis=0)
         if np.all(np.abs(mean) <= TAME * spread) or not np.all(np.isfinite(mean)):
             return None
     return on_device(round_to_few_bits(mean, spread), like)
@@ -118,8 +119,8 @@ def round_to_few_bits(mean, spread):
     with np.errstate(over="ignore", invalid="ignore"):
         spread = np.where(spread > 0, spread, np.abs(mean))
         grain = 2.0 ** (np.frexp(np.where(spread > 0, spread, 1.0))[1] - 8)
-        out = np.round(mean / grain) * grain
-    return np.where(np.isfinite(out), out, 0.0)
+        rounded = np.round(mean / grain) * grain
+    return np.where(np.isfinite(rounded), rounded, 0.0)
 
 
 def on_device(a, like):
@@ -134,12 +135,12 @@ def weighted_design(x, shift, root=None):
     if sp.issparse(x):
         x = x.toarray()
     xp = namespace(x)
-    given = x
+    x_before = x
     x = x if x.dtype == xp.float64 else xp.astype(x, xp.float64)
     x = x if shift is None else x - shift
     if root is None:
         return x
-    if x is not given and not is_foreign(x):
+    if x is not x_before and not is_foreign(x):
         x *= root[:, None]
         return x
     return x * root[:, None]
@@ -152,57 +153,49 @@ def least_squares_moments(problem, alpha=0.0) -> LeastSquaresMoments:
     def stats(x, y, w):
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
-        one = xp.ones_like(y[:, :1]) if root is None else root[:, None]
-        yr = y if root is None else y * one
-        power = xp.sum(yr * one, axis=0), xp.sum(yr * yr, axis=0)
+        ones = xp.ones_like(y[:, :1]) if root is None else root[:, None]
+        yr = y if root is None else y * ones
+        power = xp.sum(yr * ones, axis=0), xp.sum(yr * yr, axis=0)
         if not is_foreign(x):
-            return *block_moments(x, s, root, yr, one[:, 0]), *power
+            return *_block_moments(x, s, root, yr, ones[:, 0]), *power
         A = weighted_design(x, s, root)
-        return A.T @ A, A.T @ xp.concat([yr, one], axis=1), *power
+        return A.T @ A, A.T @ xp.concat([yr, ones], axis=1), *power
 
-    G, both, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
-    C, first = both[:, :-1], both[:, -1]
-    if not is_foreign(problem.like):
-        G = symmetric_from_upper(G)
-    refuse_missing_values(problem, np.diagonal(G))
+    G, G_right, sum_y, power = (to_numpy(a) for a in problem.rows.sum(stats))
+    C, first = G_right[:, :-1], G_right[:, -1]
+    _refuse_missing_values(problem, np.diagonal(G))
     if not problem.intercept:
         return LeastSquaresMoments(G, C, power, np.zeros(len(G)), 0 * power, 1.0)
     m = first / W
-    before = np.diagonal(G).copy()
+    power_before = np.diagonal(G).copy()
     G = G - np.outer(first, m)
-    after = np.diagonal(G) + alpha
+    power_after = np.diagonal(G) + alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(after > 0, (before + alpha) / after, np.inf)
-    spoilt = float(np.max(np.where(before > 0, ratio, 1.0), initial=1.0))
+        ratio = np.where(power_after > 0, (power_before + alpha) / power_after, np.inf)
+    spoilt = float(np.max(np.where(power_before > 0, ratio, 1.0), initial=1.0))
     C, power = C - np.outer(m, sum_y), power - sum_y**2 / W
     return LeastSquaresMoments(G, C, power, m, sum_y / W, spoilt)
 
 
-def block_moments(x, shift, root, y, one):
-    """A^T A (its upper half) and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
+def _block_moments(x, shift, root, y, one):
+    """A^T A and A^T [y, one] for A = sqrt(w)(x - s), piece by piece.
 
     A piece fits in the cache next to a core, where it is shifted and read thrice.
+    NumPy takes A.T @ A as a symmetric product at half the price and, unlike SciPy's
+    `dsyrk`, lets other threads run meanwhile.
     """
     m, d = x.shape
-    G, C = np.zeros((d, d), order="F"), np.zeros((d, y.shape[1] + 1))
+    G, C = np.zeros((d, d)), np.zeros((d, y.shape[1] + 1))
+    product = np.empty((d, d))
     step = max(PIECE // d, min(d, m))
     for i in range(0, m, step):
         cut = slice(i, i + step)
         A = weighted_design(x[cut], shift, None if root is None else root[cut])
-        if A.flags.c_contiguous:
-            G = dsyrk(1.0, A.T, beta=1.0, c=G, overwrite_c=1)
-        else:
-            G = dsyrk(1.0, A, trans=1, beta=1.0, c=G, overwrite_c=1)
+        G += np.matmul(A.T, A, out=product)
         for j in range(y.shape[1]):
             C[:, j] += A.T @ y[cut, j]
         C[:, -1] += A.T @ one[cut]
     return G, C
-
-
-def symmetric_from_upper(G):
-    """The symmetric matrix whose upper half is that of G."""
-    upper = np.triu(G)
-    return upper + np.triu(G, 1).T
 
 
 def least_squares_gradient(problem, B, b, *, dtype=np.float64):
@@ -235,14 +228,14 @@ def centred_triangle(problem) -> CentredTriangle:
     def stats(x, y, w):
         xp = namespace(x)
         root = None if w is None else xp.sqrt(w)
-        one = xp.ones_like(y[:, :1])
+        ones = xp.ones_like(y[:, :1])
         parts = [weighted_design(x, problem.shift), y]
-        A = xp.concat([one, *parts] if problem.intercept else parts, axis=1)
+        A = xp.concat([ones, *parts] if problem.intercept else parts, axis=1)
         A = A if root is None else A * root[:, None]
         return triangle_of(A)
 
     R = merge_triangles(problem.rows.each(stats), p)
-    refuse_missing_values(problem, R)
+    _refuse_missing_values(problem, R)
     i = int(problem.intercept)
     with np.errstate(over="ignore"):
         outside = np.sum(R[i + d :, i + d :] ** 2, axis=0)
@@ -277,21 +270,21 @@ def triangle_of(A):
 def table_in_memory(table: DatasetRows):
     """The rows of a table on disk as an array; missing values are refused."""
     X = table.take(np.arange(table.n))
-    refuse_missing_columns(table, np.sum(~np.isfinite(X), axis=0))
+    _refuse_missing_columns(table, np.sum(~np.isfinite(X), axis=0))
     return X
 
 
-def refuse_missing_values(problem, sums):
+def _refuse_missing_values(problem, sums):
     """Refuse NaN in a table on disk, by its sums; arrays were checked before."""
     if not isinstance(problem.rows, DatasetRows) or np.all(np.isfinite(sums)):
         return
     count = problem.rows.sum(
         lambda x, y, w: np.sum(~np.isfinite(x), axis=0), blas=False
     )
-    refuse_missing_columns(problem.rows, count)
+    _refuse_missing_columns(problem.rows, count)
 
 
-def refuse_missing_columns(table, count):
+def _refuse_missing_columns(table, count):
     """Raise if a column of a table on disk has missing values, by their counts."""
     bad = [repr(table.columns[j]) for j in np.flatnonzero(count)]
     if bad:

@@ -104,7 +104,7 @@ def inverse_from_cholesky(L):
     xp = namespace(L)
     if not is_torch(L):
         return solve_cholesky(L, xp.eye(L.shape[0], dtype=L.dtype, device=L.device))
-    invert_lower_triangle(L)
+    _invert_lower_triangle(L)
     for begin in range(0, len(L), INVERSE_BLOCK):
         end = min(begin + INVERSE_BLOCK, len(L))
         # rows above `begin` are those of the inverse already; none of them is read
@@ -112,7 +112,7 @@ def inverse_from_cholesky(L):
     return L
 
 
-def invert_lower_triangle(L):
+def _invert_lower_triangle(L):
     """L^-1 in place of a lower triangular tensor."""
     n = len(L)
     if n <= INVERSE_BLOCK:
@@ -121,8 +121,8 @@ def invert_lower_triangle(L):
         return
     half = n // 2
     A, B, D = L[:half, :half], L[half:, :half], L[half:, half:]
-    invert_lower_triangle(A)
-    invert_lower_triangle(D)
+    _invert_lower_triangle(A)
+    _invert_lower_triangle(D)
     L[half:, :half] = -(D @ (B @ A))
 
 
@@ -142,17 +142,17 @@ def cholesky_update(L, v, *, downdate=False):
     """
     from . import _linalg as loops
 
-    out = np.array(L, dtype=np.result_type(L, np.float32), order="F", copy=True)
-    v = np.array(v, dtype=out.dtype, copy=True)
-    if out.ndim != 2 or v.shape != (out.shape[0],):
-        raise ValueError(f"L of shape {out.shape} cannot take v of shape {v.shape}.")
-    if not loops.rank_one_update(out, v, -1.0 if downdate else 1.0):
+    factor = np.array(L, dtype=np.result_type(L, np.float32), order="F", copy=True)
+    v = np.array(v, dtype=factor.dtype, copy=True)
+    if factor.ndim != 2 or v.shape != (factor.shape[0],):
+        raise ValueError(f"L of shape {factor.shape} cannot take v of shape {v.shape}.")
+    if not loops.rank_one_update(factor, v, -1.0 if downdate else 1.0):
         raise NotPositiveDefiniteError(
             "the downdated matrix is not positive definite."
             if downdate
             else "L has a diagonal entry that is not above 0."
         )
-    return out
+    return factor
 
 
 class LowRank(NamedTuple):
@@ -269,8 +269,10 @@ def minimum_norm_solution(R, c, noise):
 def truncated_least_squares(R, c, tol):
     """Least squares without the directions whose singular value is below tol s_1."""
     U, s, Vt = scipy.linalg.svd(R, full_matrices=False, check_finite=False)
-    keep = s > tol * s.max(initial=0.0)
-    return Vt[keep].T @ ((U[:, keep].T @ c) / s[keep][:, None]), int(keep.sum())
+    is_kept = s > tol * s.max(initial=0.0)
+    return Vt[is_kept].T @ ((U[:, is_kept].T @ c) / s[is_kept][:, None]), int(
+        is_kept.sum()
+    )
 
 
 def ridge_least_squares(R, c, alpha, *, svd=False):

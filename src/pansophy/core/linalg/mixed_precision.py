@@ -48,7 +48,7 @@ def solve_shifted(K, shift, B, *, tol=1e-12):
         X = refined_solution(K, shift, B, tol)
         if X is not None:
             return X
-    A = with_shift(K, shift)
+    A = _with_shift(K, shift)
     L, _ = cholesky(A, max_grade=-1)  # no jitter: the shift is what was asked for
     return solve_cholesky(L, B)
 
@@ -73,7 +73,7 @@ def solve_shifted_or_least_squares(K, shift, B):
     return asarray(scipy.linalg.lstsq(A, to_numpy(B))[0], like=B)
 
 
-def with_shift(K, shift):
+def _with_shift(K, shift):
     """A copy of K with `shift` added to its diagonal."""
     if is_foreign(K):
         xp = namespace(K)
@@ -107,7 +107,7 @@ def refined_solution(K, shift, B, tol):
     def precondition(R):
         size = np.abs(R).max(axis=0, initial=0.0)
         size = np.where(size > 0, size, 1.0)
-        Z = solve_with_factor(A.T, (R / size).astype(np.float32))
+        Z = _solve_with_factor(A.T, (R / size).astype(np.float32))
         return Z.astype(np.float64) * (size / top)
 
     view = K.T  # in column order, its upper triangle is the lower one of K
@@ -129,7 +129,7 @@ def refined_solution(K, shift, B, tol):
     return run.state.X if good else None
 
 
-def solve_with_factor(U, B):
+def _solve_with_factor(U, B):
     """X of U^T U X = B for an upper factor in column order; B may be overwritten.
 
     Column by column where there are few: LAPACK's substitution for several right-hand

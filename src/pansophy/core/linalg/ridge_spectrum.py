@@ -78,13 +78,13 @@ def row_gram_matrix(X, w=None, *, intercept=True):
 
     K = None
     means = []
-    for part, m in map_column_blocks(lambda A, m: (A @ A.T, m), X, w, intercept):
+    for part, m in _map_column_blocks(lambda A, m: (A @ A.T, m), X, w, intercept):
         K = part if K is None else K + part
         means.append(m)
     return to_numpy(K), to_numpy(namespace(X).concat(means))
 
 
-def map_column_blocks(function, X, w, intercept, mean=None):
+def _map_column_blocks(function, X, w, intercept, mean=None):
     """function(block of columns of Xc, the means of its columns), on threads."""
     xp = namespace(X)
     n, d = X.shape
@@ -122,7 +122,7 @@ def primal_from_dual(X, w, m, dual):
     xp = namespace(X)
     like = xp.astype(X[:0, :1], xp.float64)
     dual, mean = asarray(dual, like), asarray(m, like)
-    parts = map_column_blocks(lambda A, _: A.T @ dual, X, w, bool(np.any(m)), mean)
+    parts = _map_column_blocks(lambda A, _: A.T @ dual, X, w, bool(np.any(m)), mean)
     return to_numpy(xp.concat(list(parts)))
 
 
@@ -130,11 +130,11 @@ def centred_product(X, w, m, B):
     """Xc B, (n, t), in the blocks of `row_gram_matrix`."""
     root = None if w is None else np.sqrt(to_numpy(w).astype(np.float64))[:, None]
     if sp.issparse(X):
-        out = X @ B - m @ B
-        return out if root is None else out * root
+        product = X @ B - m @ B
+        return product if root is None else product * root
     xp = namespace(X)
-    out = to_numpy(X @ asarray(B, xp.astype(X[:0, :1], xp.float64))) - m @ B
-    return out if root is None else out * root
+    product = to_numpy(X @ asarray(B, xp.astype(X[:0, :1], xp.float64))) - m @ B
+    return product if root is None else product * root
 
 
 def centred_targets(Y, w, *, intercept):
@@ -158,7 +158,7 @@ def ridge_spectrum(
     if isinstance(X, DatasetRows) and d >= n:
         X = table_in_memory(X)
     if solver == "dual" or (solver == "auto" and d >= n):
-        return dual_spectrum(X, Y, w, intercept)
+        return _dual_spectrum(X, Y, w, intercept)
     problem = prepare_least_squares(X, Y, w, intercept=intercept)
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)
     if solver != "svd":
@@ -182,7 +182,7 @@ def ridge_spectrum(
     return RidgeSpectrum(squares, Vt.T.copy(), None, p, *rest)
 
 
-def dual_spectrum(X, Y, w, intercept) -> RidgeSpectrum:
+def _dual_spectrum(X, Y, w, intercept) -> RidgeSpectrum:
     K, m = row_gram_matrix(X, w, intercept=intercept)
     yc, offset = centred_targets(Y, w, intercept=intercept)
     with one_thread_if_small(len(K)):
@@ -255,16 +255,18 @@ def leave_one_out_errors(S: RidgeSpectrum, alphas, *, total=False):
     With `total` the sums of their squares instead, (t, a), without the array.
     """
     if S.V is None:
-        E = dual_leave_one_out_errors(S, alphas)
+        E = _dual_leave_one_out_errors(S, alphas)
         return np.sum(E**2, axis=0) if total else E
     problem = S.problem
     F = S.shrink(alphas)
     k = len(F)
     (t, a) = (S.p.shape[1], F.shape[1])
     shift = 0.0 if problem.shift is None else to_numpy(problem.shift)
-    there = lambda v: on_device(np.ascontiguousarray(v), problem.like)
-    inner = there((S.p[:, :, None] * F[:, None, :]).reshape(k, t * a))
-    m, c, V, F = (there(v) for v in (S.mean - shift, S.offset - problem.offset, S.V, F))
+    like_data = lambda v: on_device(np.ascontiguousarray(v), problem.like)
+    inner = like_data((S.p[:, :, None] * F[:, None, :]).reshape(k, t * a))
+    m, c, V, F = (
+        like_data(v) for v in (S.mean - shift, S.offset - problem.offset, S.V, F)
+    )
     W = problem.weight
 
     def errors(x, y, w):
@@ -279,11 +281,11 @@ def leave_one_out_errors(S: RidgeSpectrum, alphas, *, total=False):
         e = e if w is None else e * xp.sqrt(w)[:, None, None]
         return xp.sum(e * e, axis=0) if total else e
 
-    found = problem.rows.sum(errors) if total else problem.rows.map(errors)
-    return to_numpy(found)
+    errors_found = problem.rows.sum(errors) if total else problem.rows.map(errors)
+    return to_numpy(errors_found)
 
 
-def dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
+def _dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
     _, yc, w, intercept = S.problem
     F = S.shrink(alphas)
     n, t = yc.shape
@@ -292,10 +294,10 @@ def dual_leave_one_out_errors(S: RidgeSpectrum, alphas):
     null = S.squares == 0
     if intercept and null.any():  # one null direction, sqrt(w), is not penalised
         share = np.full(n, 1 / n) if w is None else to_numpy(w) / float(np.sum(w))
-        other = np.maximum(square[:, null].sum(axis=1) - share, 0.0)
+        other_share = np.maximum(square[:, null].sum(axis=1) - share, 0.0)
         square[:, null] = 0.0
         if null.sum() > 1:
-            square[:, np.argmax(null)] = other
+            square[:, np.argmax(null)] = other_share
     left = square @ F  # (1 - h) / alpha
     with np.errstate(divide="ignore", invalid="ignore"):
         return r / left[:, None, :]

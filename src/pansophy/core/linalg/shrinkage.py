@@ -75,5 +75,5 @@ def oas_shrinkage(S, n) -> float:
         return 0.0
     t = np.mean(S * S)
     mu2 = (np.trace(S) / d) ** 2
-    below = (n + 1) * (t - mu2 / d)
-    return 1.0 if below <= 0 else float(min(1.0, (t + mu2) / below))
+    divisor = (n + 1) * (t - mu2 / d)
+    return 1.0 if divisor <= 0 else float(min(1.0, (t + mu2) / divisor))

@@ -47,6 +47,9 @@ from ..loops import threads
 
 BLOCK_BYTES = 1 << 21  # of a block of rows that a fused pass reads twice
 PARTS = 8  # blocks that a sparse matrix is cut into
+NARROW = 8  # columns of a block of `leading_eigenpairs`
+MOST_POWERS = 64  # of `leading_eigenpairs`
+WIDE = 5  # powers from which the basis is held to be a small part of the side
 BUSY = 64  # entries for each column in a block whose sums are worth adding up
 
 
@@ -65,8 +68,8 @@ def svd_flip(U, Vt):
     (array([[-1.]]), array([[-0.6, 0.8]]))
     """
     xp = namespace(Vt)
-    at = xp.argmax(xp.abs(Vt), axis=1)
-    top = xp.take_along_axis(Vt, at[:, None], axis=1)
+    largest = xp.argmax(xp.abs(Vt), axis=1)
+    top = xp.take_along_axis(Vt, largest[:, None], axis=1)
     sign = xp.where(top < 0, -xp.ones_like(top), xp.ones_like(top))
     return None if U is None else U * sign[:, 0], Vt * sign
 
@@ -82,37 +85,37 @@ class CentredMatrix:
         self.like = X if is_foreign(X) else np.empty(0, X.dtype)
         self.wide = n < d
         self.data: Any = (
-            None if sp.issparse(X) else as_rows(X, block=svd_block_rows(X, n, d))
+            None if sp.issparse(X) else as_rows(X, block=_svd_block_rows(X, n, d))
         )
-        self.parts = sparse_row_blocks(X, PARTS) if sp.issparse(X) else []
+        self.parts = _sparse_row_blocks(X, PARTS) if sp.issparse(X) else []
         self.sums = (
-            sparse_row_blocks(X, sparse_block_count(X)) if sp.issparse(X) else []
+            _sparse_row_blocks(X, _sparse_block_count(X)) if sp.issparse(X) else []
         )
 
     def times(self, V):
         """A V, (n, b)."""
         if self.parts:
-            Y = np.concatenate(map_row_blocks(self.parts, lambda x, cut: x @ V))
+            Y = np.concatenate(_map_row_blocks(self.parts, lambda x, cut: x @ V))
         else:
             Y = (
                 self.X @ V
                 if is_foreign(V)
-                else self.data.map(lambda x: thin_product(x, V))
+                else self.data.map(lambda x: _thin_product(x, V))
             )
         return Y if self.m is None else Y - self.m @ V
 
     def back(self, U):
         """A^T U, (d, b)."""
         if self.parts and not self.wide:
-            Y: Any = sum(map_row_blocks(self.sums, lambda x, cut: x.T @ U[cut]))
+            Y: Any = sum(_map_row_blocks(self.sums, lambda x, cut: x.T @ U[cut]))
         elif isinstance(self.X, DatasetRows):
             Y = self.data.with_aligned(U).sum(lambda x, u: x.T @ u)
         elif is_foreign(U) or self.parts:
             Y = self.X.T @ U
         else:
             n, d = self.shape
-            Y = Rows(self.X.T, block=svd_block_rows(self.X, d, n)).map(
-                lambda x: thin_product(x, U)
+            Y = Rows(self.X.T, block=_svd_block_rows(self.X, d, n)).map(
+                lambda x: _thin_product(x, U)
             )
         if self.m is None:
             return Y
@@ -132,13 +135,15 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, xp.sum(y, axis=0))
 
         if self.parts:
-            found = map_row_blocks(self.sums, lambda x, cut: stats(x))
-            out: Any = (
-                sum(found) if m is None else [sum(f) for f in zip(*found, strict=True)]
+            products = _map_row_blocks(self.sums, lambda x, cut: stats(x))
+            sums: Any = (
+                sum(products)
+                if m is None
+                else [sum(f) for f in zip(*products, strict=True)]
             )
         else:
-            out = self.data.sum(stats)
-        return out if m is None else out[0] - m[:, None] * out[1]
+            sums = self.data.sum(stats)
+        return sums if m is None else sums[0] - m[:, None] * sums[1]
 
     def columns(self, V):
         """A A^T V for a dense wide X, by blocks of its columns."""
@@ -152,116 +157,198 @@ class CentredMatrix:
             return x.T @ y if m is None else (x.T @ y, m @ y)
 
         aligned = () if m is None else (m,)
-        out = Rows(X.T, *aligned, block=svd_block_rows(X, d, n)).sum(stats)
-        return out if m is None else out[0] - out[1]
+        sums = Rows(X.T, *aligned, block=_svd_block_rows(X, d, n)).sum(stats)
+        return sums if m is None else sums[0] - sums[1]
 
 
-def thin_product(x, V):
+def _thin_product(x, V):
     """x V for few columns V, which BLAS is quicker to find as (V^T x^T)^T."""
     return (V.T @ x.T).T
 
 
-def sparse_block_count(X):
+def _sparse_block_count(X):
     """Blocks of a CSR matrix whose (d, b) sums are added: 2 to 8, by their entries."""
     return min(PARTS, max(2, X.nnz // (BUSY * X.shape[1])))
 
 
-def sparse_row_blocks(X, count):
+def _sparse_row_blocks(X, count):
     """Blocks of rows of a CSR matrix, which share its memory, each with its slice."""
     n, d = X.shape
     size = max(1, -(-n // count))
-    found = []
+    blocks = []
     for i in range(0, n, size):
         cut = slice(i, min(i + size, n))
         ends = X.indptr[cut.start : cut.stop + 1]
         held = slice(int(ends[0]), int(ends[-1]))
         stored = (X.data[held], X.indices[held], ends - ends[0])
-        found.append((sp.csr_array(stored, shape=(cut.stop - i, d)), cut))
-    return found
+        blocks.append((sp.csr_array(stored, shape=(cut.stop - i, d)), cut))
+    return blocks
 
 
-def map_row_blocks(pieces, function):
-    """function(block, slice) of each of `sparse_row_blocks`, on threads, in order."""
+def _map_row_blocks(pieces, function):
+    """function(block, slice) of each of `_sparse_row_blocks`, on threads, in order."""
     return list(threads.run_tasks((lambda x=x, c=c: function(x, c)) for x, c in pieces))
 
 
-def svd_block_rows(X, n, d):
+def _svd_block_rows(X, n, d):
     """Rows per block: little enough for a cache, one pass for a device."""
     if is_foreign(X) or isinstance(X, DatasetRows):
         return None
     return max(64, min(BLOCK_BYTES // (X.dtype.itemsize * max(d, 1)), n))
 
 
-def lanczos_basis(A: CentredMatrix, k, b, q, rng, tol):
+def _lanczos_basis(A, k, b, q, rng, converged):
     """Orthonormal V (s, .) of eq. (2), s the shorter side of A; and its Ritz pairs.
 
     Of C V only T = V^T C V is kept, and of a new block's part in T only what is new.
+    `converged(R, pairs)` is asked before every power at first, then before those that
+    widen the basis by a quarter, since the Ritz pairs of a wide basis cost as much as
+    a power.
     """
     xp = namespace(A.like)
     s = min(A.shape)
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
-    if b * (q + 1) >= s:
+    if b * (min(q, WIDE) + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
-        return V, rayleigh_ritz(A.square(V))
+        return V, _rayleigh_ritz(A.square(V))
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
-    V = cholesky_qr(cholesky_qr(draw(b))[0])[0]
+    V = _cholesky_qr(_cholesky_qr(draw(b))[0])[0]
     last = A.square(V)
     T = xp.matrix_transpose(V) @ last
     size = float(xp.max(xp.abs(last)))
-    pairs = rayleigh_ritz(T)
-    for _ in range(q):
+    pairs = _rayleigh_ritz(T)
+    check_at = 0
+    for step in range(q):
         recent = slice(max(int(V.shape[1]) - 2 * b, 0), None)
-        Q, R = gram_qr(last - V[:, recent] @ T[recent, -b:])
-        if ritz_pairs_converged(R, pairs, k, tol):
+        Q, R = _gram_qr(last - V[:, recent] @ T[recent, -b:])
+        if step >= check_at:
+            check_at = max(step + 1, step * 5 // 4)
+            if step:
+                pairs = _rayleigh_ritz(T)
+            if converged(R, pairs):
+                return V, pairs
+        if int(V.shape[1]) + b > s:
             break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
         fresh = bool(xp.any(weak))
         if fresh:
             Q = xp.linalg.qr(
-                orthogonalize_against(xp.where(weak[None, :], draw(b), Q), V)
+                _orthogonalize_against(xp.where(weak[None, :], draw(b), Q), V)
             )[0]
-            Q = xp.linalg.qr(orthogonalize_against(Q, V))[0]
+            Q = xp.linalg.qr(_orthogonalize_against(Q, V))[0]
         else:
             rest = xp.matrix_transpose(V) @ Q
-            some = float(xp.max(xp.abs(rest))) > small
-            Q, more = cholesky_qr(Q - V @ rest if some else Q)
-            R = more @ R
+            overlaps = float(xp.max(xp.abs(rest))) > small
+            Q, R_more = _cholesky_qr(Q - V @ rest if overlaps else Q)
+            R = R_more @ R
         last = A.square(Q)
-        side = xp.matrix_transpose(V) @ last if fresh else coupling_to_last_block(R, V)
+        side = xp.matrix_transpose(V) @ last if fresh else _coupling_to_last_block(R, V)
         V = xp.concat([V, Q], axis=1)
-        below = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
-        T = xp.concat([xp.concat([T, side], axis=1), xp.concat(below, axis=1)])
-        pairs = rayleigh_ritz(T)
-    return V, pairs
+        lower_blocks = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
+        T = xp.concat([xp.concat([T, side], axis=1), xp.concat(lower_blocks, axis=1)])
+    return V, _rayleigh_ritz(T)
 
 
-def coupling_to_last_block(R, V):
+def _coupling_to_last_block(R, V):
     """V^T C Q: R^T against the block before Q, 0 against all others (C = C^T)."""
     xp = namespace(R)
     b = int(R.shape[0])
-    none = xp.zeros((int(V.shape[1]) - b, b), dtype=R.dtype, device=device(R))
-    return xp.concat([none, xp.matrix_transpose(R)])
+    zeros_before = xp.zeros((int(V.shape[1]) - b, b), dtype=R.dtype, device=device(R))
+    return xp.concat([zeros_before, xp.matrix_transpose(R)])
 
 
-def rayleigh_ritz(T):
+def _rayleigh_ritz(T):
     """Rayleigh-Ritz: values, falling, and their vectors in the basis V."""
     xp = namespace(T)
     values, E = xp.linalg.eigh(0.5 * (T + xp.matrix_transpose(T)))
     return xp.flip(values, axis=0), xp.flip(E, axis=1)
 
 
-def ritz_pairs_converged(R, pairs, k, tol):
-    """Eq. (3); C V = V T but in the last block, where it is V T + Q R."""
-    xp = namespace(R)
-    values, E = pairs
-    if tol == 0 or int(values.shape[0]) <= k:
-        return False
-    rest = R @ E[-int(R.shape[0]) :, :k]
-    room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
-    return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
+def _subspace_converged(k, tol):
+    """Eq. (3) as a rule for `_lanczos_basis`; never, for tol 0.
+
+    C V = V T but in the last block, where it is V T + Q R.
+    """
+
+    def converged(R, pairs):
+        xp = namespace(R)
+        values, E = pairs
+        if tol == 0 or int(values.shape[0]) <= k:
+            return False
+        rest = R @ E[-int(R.shape[0]) :, :k]
+        room = (float(values[k - 1]) - float(values[k])) * float(xp.sum(values[:k]))
+        return float(xp.sum(rest * rest)) <= tol * max(room, 0.0)
+
+    return converged
 
 
-def orthogonalize_against(W, V):
+def _residuals_converged(k, sharp):
+    """|C y_j - t_j y_j| <= sharp t_1 for the k leading pairs, as such a rule."""
+
+    def converged(R, pairs):
+        xp = namespace(R)
+        values, E = pairs
+        if int(values.shape[0]) <= k:
+            return False
+        rest = R @ E[-int(R.shape[0]) :, :k]
+        largest = float(xp.max(xp.sum(rest * rest, axis=0))) ** 0.5
+        return largest <= sharp * float(values[0])
+
+    return converged
+
+
+class _SymmetricMatrix:
+    """A symmetric C held as a dense array or tensor, by its products."""
+
+    def __init__(self, C):
+        self.C = self.like = C
+        self.shape = tuple(int(n) for n in C.shape)
+
+    def square(self, V):
+        """C V."""
+        return self.C @ V if is_foreign(V) else _thin_product(self.C, V)
+
+
+class LeadingEigenpairs(NamedTuple):
+    """The k largest eigenvalues of a symmetric matrix, falling, and their vectors."""
+
+    values: Any  # (k,)
+    vectors: Any  # (n, k)
+    least: float  # least Ritz value: the least eigenvalue is at most this
+    converged: bool
+
+
+def leading_eigenpairs(C, k, rng, *, sharp) -> LeadingEigenpairs:
+    """The k largest eigenvalues of a dense symmetric C, by block Lanczos on C itself.
+
+    A product with a narrow block costs little more than one with a vector, since
+    reading C is what takes the time. Powers are added until every residual is below
+    `sharp` times the largest eigenvalue; a spectrum that needs more than MOST_POWERS,
+    or a basis of half the columns of C, is given back as not converged.
+
+    Examples
+    --------
+    >>> C = np.diag(6 / np.arange(1.0, 301.0))
+    >>> pairs = leading_eigenpairs(C, 3, np.random.default_rng(0), sharp=1e-9)
+    >>> pairs.values.round(6), pairs.converged
+    (array([6., 3., 2.]), True)
+    """
+    n = int(C.shape[0])
+    b = NARROW if k <= 4 * NARROW else 2 * NARROW
+    met = []
+
+    def converged(R, pairs):
+        met.append(_residuals_converged(k, sharp)(R, pairs))
+        return met[-1]
+
+    powers = max(min(n // (2 * b), MOST_POWERS), 1)
+    V, (values, E) = _lanczos_basis(_SymmetricMatrix(C), k, b, powers, rng, converged)
+    whole = int(V.shape[1]) == n
+    done = whole or bool(met and met[-1])
+    return LeadingEigenpairs(values[:k], V @ E[:, :k], float(values[-1]), done)
+
+
+def _orthogonalize_against(W, V):
     """W less what it has in the span of V."""
     return W - V @ (namespace(V).matrix_transpose(V) @ W)
 
@@ -305,19 +392,19 @@ def truncated_svd(
         tol = 1e-10 if float(namespace(A.like).finfo(A.like.dtype).eps) < 1e-8 else 1e-7
     # one thread for what is thin: products run on threads of ours, block by block
     with nullcontext() if is_foreign(A.like) else threads.single_blas():
-        b = k + oversample if A.parts else block_width(k + oversample)
-        return svd_in_basis(A, k, min(b, n, d), n_iter, rng, tol, left)
+        b = k + oversample if A.parts else _block_width(k + oversample)
+        return _svd_in_basis(A, k, min(b, n, d), n_iter, rng, tol, left)
 
 
-def block_width(b):
+def _block_width(b):
     """b, or the next multiple of 16 if that is near: products take no longer then."""
-    more = -(-b // 16) * 16
-    return more if more <= 1.15 * b else b
+    padded = -(-b // 16) * 16
+    return padded if padded <= 1.15 * b else b
 
 
-def svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
+def _svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, (values, E) = lanczos_basis(A, k, b, q, rng, tol)
+    V, (values, E) = _lanczos_basis(A, k, b, q, rng, _subspace_converged(k, tol))
     xp = namespace(V)
     Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:
@@ -342,7 +429,7 @@ def thin_svd(Y) -> SVD:
     eps = float(xp.finfo(Y.dtype).eps)
     if float(values[0]) > 1e4 * eps * float(values[-1]):  # U is orthonormal to 1e-4
         S, W = xp.sqrt(xp.flip(values, axis=0)), xp.flip(W, axis=1)
-        U, R = cholesky_qr((Y @ W) / S)
+        U, R = _cholesky_qr((Y @ W) / S)
         P, S, Wt = xp.linalg.svd(R * S, full_matrices=False)
         return SVD(U @ P, S, Wt @ xp.matrix_transpose(W))
     U, R = xp.linalg.qr(Y)
@@ -350,17 +437,17 @@ def thin_svd(Y) -> SVD:
     return SVD(U @ P, S, Wt)
 
 
-def gram_qr(W):
+def _gram_qr(W):
     """Q, nearly orthonormal, and R of W, by its Gram matrix where that has digits."""
     xp = namespace(W)
     values = xp.linalg.eigvalsh(xp.matrix_transpose(W) @ W)
     eps = float(xp.finfo(W.dtype).eps)
     if float(values[0]) > 1e4 * eps * float(values[-1]):
-        return cholesky_qr(W)
+        return _cholesky_qr(W)
     return xp.linalg.qr(W)
 
 
-def cholesky_qr(U):
+def _cholesky_qr(U):
     """Q and R of U, well conditioned, by the Cholesky factor of its Gram matrix."""
     xp = namespace(U)
     L = xp.linalg.cholesky(xp.matrix_transpose(U) @ U)

@@ -9,34 +9,34 @@ from .compiled import compiled
 
 
 @compiled(inner=True)
-def indexed_heap_rise(heap, place, key, at):
+def indexed_heap_rise(heap, place, key, index):
     """Move the item at a place of the heap up to where it belongs."""
-    item = heap[at]
-    while at > 0:
-        above = (at - 1) >> 1
-        if key[heap[above]] <= key[item]:
+    item = heap[index]
+    while index > 0:
+        parent = (index - 1) >> 1
+        if key[heap[parent]] <= key[item]:
             break
-        heap[at] = heap[above]
-        place[heap[at]] = at
-        at = above
-    heap[at] = item
-    place[item] = at
+        heap[index] = heap[parent]
+        place[heap[index]] = index
+        index = parent
+    heap[index] = item
+    place[item] = index
 
 
 @compiled(inner=True)
-def indexed_heap_sink(heap, place, key, at, size):
+def indexed_heap_sink(heap, place, key, index, size):
     """Move the item at a place of a heap of `size` down to where it belongs."""
-    item = heap[at]
+    item = heap[index]
     while True:
-        below = 2 * at + 1
-        if below >= size:
+        child = 2 * index + 1
+        if child >= size:
             break
-        if below + 1 < size and key[heap[below + 1]] < key[heap[below]]:
-            below += 1
-        if key[heap[below]] >= key[item]:
+        if child + 1 < size and key[heap[child + 1]] < key[heap[child]]:
+            child += 1
+        if key[heap[child]] >= key[item]:
             break
-        heap[at] = heap[below]
-        place[heap[at]] = at
-        at = below
-    heap[at] = item
-    place[item] = at
+        heap[index] = heap[child]
+        place[heap[index]] = index
+        index = child
+    heap[index] = item
+    place[item] = index

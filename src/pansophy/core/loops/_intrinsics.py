@@ -50,18 +50,18 @@ yield_thread = types.ExternalFunction(
 )
 
 
-def element_pointer(context, builder, array_type, array, index):
+def _element_pointer(context, builder, array_type, array, index):
     """Pointer to array.ravel()[index]."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index])
 
 
-def declared_function(module, name, kind):
+def _declared_function(module, name, kind):
     """A function of this name and type that LLVM or the system provides."""
     return module.globals.get(name) or ir.Function(module, kind, name)
 
 
-def stack_variable(builder, value):
+def _stack_variable(builder, value):
     """Pointer to a variable of the function that begins with a value."""
     with builder.goto_entry_block():
         pointer = builder.alloca(value.type)
@@ -70,23 +70,23 @@ def stack_variable(builder, value):
 
 
 @contextmanager
-def counting_loop(builder, n):
+def _counting_loop(builder, n):
     """Code written inside is repeated for an index 0..n-1, which is what it yields."""
-    whole = n.type
-    before = builder.block
-    test, body, after = map(builder.append_basic_block, ("test", "body", "after"))
+    index_type = n.type
+    entry_block = builder.block
+    test, body, exit_block = map(builder.append_basic_block, ("test", "body", "after"))
     builder.branch(test)
     with builder.goto_block(test):
-        index = builder.phi(whole)
-        builder.cbranch(builder.icmp_signed("<", index, n), body, after)
+        index = builder.phi(index_type)
+        builder.cbranch(builder.icmp_signed("<", index, n), body, exit_block)
     with builder.goto_block(body):
         yield index
         last = builder.block
-        following = builder.add(index, whole(1), flags=["nsw"])
+        following = builder.add(index, index_type(1), flags=["nsw"])
         builder.branch(test)
-    index.add_incoming(whole(0), before)
+    index.add_incoming(index_type(0), entry_block)
     index.add_incoming(following, last)
-    builder.position_at_end(after)
+    builder.position_at_end(exit_block)
 
 
 # ---- atomics on int64 arrays that threads share
@@ -97,7 +97,7 @@ def atomic_load(typing, a, i):
     """a[i], and all that was written before it was stored."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args)
+        pointer = _element_pointer(context, builder, signature.args[0], *args)
         return builder.load_atomic(pointer, "acquire", 8)
 
     return types.int64(a, types.int64), generate
@@ -108,7 +108,7 @@ def atomic_store(typing, a, i, value):
     """a[i] = value; whoever loads it also sees all that was written before."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         builder.store_atomic(args[2], pointer, "release", 8)
         return context.get_dummy_value()
 
@@ -120,7 +120,7 @@ def atomic_add(typing, a, i, value):
     """a[i] += value as one operation; returns what a[i] was."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         return builder.atomic_rmw("add", pointer, args[2], "acq_rel")
 
     return types.int64(a, types.int64, types.int64), generate
@@ -131,7 +131,7 @@ def atomic_compare_exchange(typing, a, i, old, new):
     """a[i] = new if it still equals `old`; returns whether it did."""
 
     def generate(context, builder, signature, args):
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         pair = builder.cmpxchg(pointer, args[2], args[3], "acq_rel", "acquire")
         return builder.extract_value(pair, 1)
 
@@ -147,12 +147,14 @@ def prefetch(typing, array, index):
 
     def generate(context, builder, signature, args):
         byte = ir.IntType(8).as_pointer()
-        whole = ir.IntType(32)
-        pointer = element_pointer(context, builder, signature.args[0], *args)
-        kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
-        fetch = declared_function(builder.module, "llvm.prefetch.p0", kind)
+        int_type = ir.IntType(32)
+        pointer = _element_pointer(context, builder, signature.args[0], *args)
+        kind = ir.FunctionType(ir.VoidType(), [byte, int_type, int_type, int_type])
+        fetch = _declared_function(builder.module, "llvm.prefetch.p0", kind)
         pointer = builder.bitcast(pointer, byte)
-        builder.call(fetch, [pointer, whole(0), whole(3), whole(1)])  # read, keep, data
+        builder.call(
+            fetch, [pointer, int_type(0), int_type(3), int_type(1)]
+        )  # read, keep, data
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
@@ -164,12 +166,14 @@ def add_pair(typing, array, index, a, b):
 
     def generate(context, builder, signature, args):
         pair = ir.VectorType(ir.IntType(64), 2)
-        pointer = element_pointer(context, builder, signature.args[0], *args[:2])
+        pointer = _element_pointer(context, builder, signature.args[0], *args[:2])
         pointer = builder.bitcast(pointer, pair.as_pointer())
-        both = ir.Constant(pair, ir.Undefined)
+        operands = ir.Constant(pair, ir.Undefined)
         for lane in range(2):
-            both = builder.insert_element(both, args[2 + lane], ir.IntType(32)(lane))
-        total = builder.add(builder.load(pointer, align=8), both)
+            operands = builder.insert_element(
+                operands, args[2 + lane], ir.IntType(32)(lane)
+            )
+        total = builder.add(builder.load(pointer, align=8), operands)
         builder.store(total, pointer, align=8)
         return context.get_dummy_value()
 
@@ -181,9 +185,9 @@ def trailing_zeros(typing, word):
     """The place of the lowest bit of a uint64 that is one (64 if none is)."""
 
     def generate(context, builder, signature, args):
-        whole, flag = ir.IntType(64), ir.IntType(1)
-        kind = ir.FunctionType(whole, [whole, flag])
-        count = declared_function(builder.module, "llvm.cttz.i64", kind)
+        int_type, flag = ir.IntType(64), ir.IntType(1)
+        kind = ir.FunctionType(int_type, [int_type, flag])
+        count = _declared_function(builder.module, "llvm.cttz.i64", kind)
         return builder.call(count, [args[0], flag(0)])
 
     return types.int64(types.uint64), generate
@@ -215,7 +219,7 @@ class VectorCode:
     def pointer(self, argument, array, index):
         """Pointer to array.ravel()[index]; the array is this argument's number."""
         array_type = self.array_types[argument]
-        return element_pointer(self.context, self.builder, array_type, array, index)
+        return _element_pointer(self.context, self.builder, array_type, array, index)
 
     def load(self, pointer):
         pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
@@ -228,10 +232,10 @@ class VectorCode:
     def broadcast(self, number):
         """The vector with this number in all places."""
         unset = ir.Constant(self.vector, ir.Undefined)
-        one = self.builder.insert_element(unset, number, ir.IntType(32)(0))
+        single = self.builder.insert_element(unset, number, ir.IntType(32)(0))
         n = self.vector.count
         mask = ir.Constant(ir.VectorType(ir.IntType(32), n), [0] * n)
-        return self.builder.shuffle_vector(one, unset, mask)
+        return self.builder.shuffle_vector(single, unset, mask)
 
     def multiply_add(self, total, a, b):
         """total + a b."""
@@ -241,7 +245,7 @@ class VectorCode:
     def accumulators(self, n):
         """n variables that begin with zeros."""
         zero = ir.Constant(self.vector, [0.0] * self.vector.count)
-        return [stack_variable(self.builder, zero) for _ in range(n)]
+        return [_stack_variable(self.builder, zero) for _ in range(n)]
 
 
 @intrinsic
@@ -255,7 +259,7 @@ def matmul_tile(typing, X, x, Y, y, rows, m, width, C, c, sign, out):
         X, x, Y, y, rows, m, width, C, c, sign, out = args
         code = VectorCode(context, builder, signature)
         totals = code.accumulators(FOUR)
-        with counting_loop(builder, m) as step:
+        with _counting_loop(builder, m) as step:
             row = builder.mul(builder.load(code.pointer(4, rows, step)), width)
             right = code.load(code.pointer(2, Y, builder.add(row, y)))
             left = code.pointer(0, X, builder.add(row, x))
@@ -289,18 +293,18 @@ def matvec_four(typing, A, index, width, a, n, start, out):
         totals = code.accumulators(2)
         builder.store(code.load(code.pointer(5, start, index)), totals[0])
         groups = builder.lshr(n, ir.IntType(64)(2))
-        with counting_loop(builder, groups) as step:
+        with _counting_loop(builder, groups) as step:
             first = builder.shl(step, ir.IntType(64)(2))
             for i in range(FOUR):
                 row = builder.add(first, ir.IntType(64)(i))
-                at = builder.add(builder.mul(row, width), index)
-                four = code.load(code.pointer(0, A, at))
+                offset = builder.add(builder.mul(row, width), index)
+                four = code.load(code.pointer(0, A, offset))
                 number = code.broadcast(builder.load(code.pointer(3, a, row)))
                 total = totals[i % 2]
                 new = code.multiply_add(builder.load(total), four, number)
                 builder.store(new, total)
-        both = builder.fadd(*map(builder.load, totals))
-        code.store(both, code.pointer(6, out, index))
+        summed = builder.fadd(*map(builder.load, totals))
+        code.store(summed, code.pointer(6, out, index))
         return context.get_dummy_value()
 
     i = types.intp
@@ -314,9 +318,11 @@ def add_scaled_four(typing, y, a, i, out, j):
     def generate(context, builder, signature, args):
         y, a, i, out, j = args
         code = VectorCode(context, builder, signature)
-        to = code.pointer(3, out, j)
+        target = code.pointer(3, out, j)
         four = code.load(code.pointer(1, a, i))
-        code.store(code.multiply_add(code.load(to), four, code.broadcast(y)), to)
+        code.store(
+            code.multiply_add(code.load(target), four, code.broadcast(y)), target
+        )
         return context.get_dummy_value()
 
     i = types.intp
@@ -330,11 +336,11 @@ def add_two_scaled_four(typing, y, a, i, z, b, m, out, j):
     def generate(context, builder, signature, args):
         y, a, i, z, b, m, out, j = args
         code = VectorCode(context, builder, signature)
-        to = code.pointer(6, out, j)
+        target = code.pointer(6, out, j)
         four = code.load(code.pointer(1, a, i))
-        new = code.multiply_add(code.load(to), four, code.broadcast(y))
+        new = code.multiply_add(code.load(target), four, code.broadcast(y))
         four = code.load(code.pointer(4, b, m))
-        code.store(code.multiply_add(new, four, code.broadcast(z)), to)
+        code.store(code.multiply_add(new, four, code.broadcast(z)), target)
         return context.get_dummy_value()
 
     i, f = types.intp, types.float64
@@ -349,7 +355,7 @@ def dot_four(typing, a, i, b, j, n):
         a, i, b, j, n = args
         code = VectorCode(context, builder, signature)
         (total,) = code.accumulators(1)
-        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(2))) as step:
+        with _counting_loop(builder, builder.lshr(n, ir.IntType(64)(2))) as step:
             offset = builder.shl(step, ir.IntType(64)(2))
             left = code.load(code.pointer(0, a, builder.add(i, offset)))
             right = code.load(code.pointer(2, b, builder.add(j, offset)))
@@ -378,7 +384,7 @@ def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
         (total,) = code.accumulators(1)
         alpha = code.broadcast(alpha)
         beta = code.broadcast(beta)
-        with counting_loop(builder, builder.lshr(n, ir.IntType(64)(3))) as step:
+        with _counting_loop(builder, builder.lshr(n, ir.IntType(64)(3))) as step:
             k = builder.shl(step, ir.IntType(64)(3))
             left = code.load(code.pointer(0, a, builder.add(i, k)))
             right = code.load(code.pointer(3, b, builder.add(j, k)))
@@ -389,8 +395,8 @@ def running_products_eight(typing, a, i, alpha, b, j, beta, c, n, out):
             code.store(new, code.pointer(8, out, k))
         return context.get_dummy_value()
 
-    whole, number = types.intp, types.float32
-    return types.void(a, whole, number, b, whole, number, c, whole, out), generate
+    integer, number = types.intp, types.float32
+    return types.void(a, integer, number, b, integer, number, c, integer, out), generate
 
 
 # ---- calls by address
@@ -404,10 +410,10 @@ def call_density(typing, address, x, g, d, table):
     """
 
     def generate(context, builder, signature, args):
-        whole = ir.IntType(64)
+        int_type = ir.IntType(64)
         real = ir.DoubleType()
-        reals, wholes = real.as_pointer(), whole.as_pointer()
-        kind = ir.FunctionType(real, [reals, reals, whole, wholes])
+        reals, wholes = real.as_pointer(), int_type.as_pointer()
+        kind = ir.FunctionType(real, [reals, reals, int_type, wholes])
         f = builder.inttoptr(args[0], kind.as_pointer())
         pointers = (args[1], reals), (args[2], reals), (args[4], wholes)
         x, g, table = (builder.inttoptr(a, p) for a, p in pointers)

@@ -48,11 +48,11 @@ def take_item(queue):
     """An item to work on, or -1 if there is none now."""
     while True:
         ticket = atomic_load(queue, TICKET)
-        at, items = ticket % ITEM, ticket % ROUND // ITEM
-        if at >= items:
+        position, items = ticket % ITEM, ticket % ROUND // ITEM
+        if position >= items:
             return -1
         if atomic_compare_exchange(queue, TICKET, ticket, ticket + 1):
-            return at
+            return position
 
 
 @compiled(inline="always")

@@ -70,7 +70,7 @@ def compiled(
         )
     options |= {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     if internals is None:
-        return compiled_by_numba(function, inner, options)
+        return _compiled_by_numba(function, inner, options)
     refcount = not inner if refcount is None else refcount
     make_part = partial(
         njit(**internals.loop_options(True, refcount) | options), function
@@ -83,7 +83,7 @@ def compiled(
     return keep_on_disk(loop)
 
 
-def compiled_by_numba(function, inner, options) -> Any:
+def _compiled_by_numba(function, inner, options) -> Any:
     """A loop in Numba's own compiler and cache, for a Numba that is not as expected.
 
     Where Numba finds no folder for its cache, nothing is kept.

@@ -39,8 +39,8 @@ def loops_are_missing(part: str = "all") -> bool:
     from .loop_cache import shipped_levels
 
     marks = completed_mark(), completed_mark(part)
-    done = any(mark is not None and mark.exists() for mark in marks)
-    return not shipped_levels() and not done
+    is_done = any(mark is not None and mark.exists() for mark in marks)
+    return not shipped_levels() and not is_done
 
 
 def mark_completed(part: str = "all") -> None:

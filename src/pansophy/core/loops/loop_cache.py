@@ -170,13 +170,13 @@ def loop_key(loop, argument_types, target) -> str:
         sys.implementation.cache_tag,
         *target,
         *(str(getattr(numba.config, name, None)) for name in SETTINGS),
-        ", ".join(type_name(t) for t in argument_types),
-        *sorted(own_digest(part) for part in reachable_loops(loop)),
+        ", ".join(_type_name(t) for t in argument_types),
+        *sorted(_own_digest(part) for part in _reachable_loops(loop)),
     )
     return hashlib.sha256("\n".join(content).encode()).hexdigest()
 
 
-def type_name(numba_type) -> str:
+def _type_name(numba_type) -> str:
     """Name of a Numba type that no other type shares.
 
     Numba names a NamedTuple without the module of its class.
@@ -185,53 +185,53 @@ def type_name(numba_type) -> str:
     members = getattr(numba_type, "types", None)
     if named_tuple is None and not isinstance(members, tuple):
         return str(numba_type)
-    inside = ", ".join(type_name(t) for t in members or ())
-    return f"{numba_type}<{describe_class(named_tuple)}: {inside}>"
+    inside = ", ".join(_type_name(t) for t in members or ())
+    return f"{numba_type}<{_describe_class(named_tuple)}: {inside}>"
 
 
-def reachable_loops(loop) -> list:
+def _reachable_loops(loop) -> list:
     """A loop and all loops that it calls, directly or through others."""
-    found = {}
+    loops = {}
     waiting = [loop]
     while waiting:
         part = waiting.pop()
-        if id(part) not in found:
-            found[id(part)] = part
-            waiting.extend(called_loops(part))
-    return list(found.values())
+        if id(part) not in loops:
+            loops[id(part)] = part
+            waiting.extend(_called_loops(part))
+    return list(loops.values())
 
 
-def called_loops(loop) -> list:
+def _called_loops(loop) -> list:
     function = internals.made_from(loop).function
-    return [value for value in values_read(function) if internals.is_loop(value)]
+    return [value for value in _values_read(function) if internals.is_loop(value)]
 
 
 @cache
-def own_digest(loop) -> str:
+def _own_digest(loop) -> str:
     """Hash of a loop without those it calls."""
     function, options, compiler_class = internals.made_from(loop)
     content = (
         type(loop).__name__,
         function.__module__,
         function.__qualname__,
-        repr(sorted((k, describe_value(v)) for k, v in options.items())),
-        describe_class(compiler_class),
-        describe_code(function.__code__),
-        describe_value(function.__defaults__),
-        *(describe_value(v) for v in values_read(function)),
+        repr(sorted((k, _describe_value(v)) for k, v in options.items())),
+        _describe_class(compiler_class),
+        _describe_code(function.__code__),
+        _describe_value(function.__defaults__),
+        *(_describe_value(v) for v in _values_read(function)),
     )
     return hashlib.sha256("\n".join(content).encode()).hexdigest()
 
 
-def values_read(function) -> list:
+def _values_read(function) -> list:
     """Values of the global names and of the enclosing variables a function reads."""
-    names = sorted(all_names(function.__code__))
+    names = sorted(_all_names(function.__code__))
     scopes = [function.__globals__]
     values = [cell.cell_contents for cell in function.__closure__ or ()]
     for scope in scopes:  # it grows: a loop may be read as module.loop
         for name in names:
             value = scope.get(name)
-            if not isinstance(value, types.ModuleType) or not is_followed(value):
+            if not isinstance(value, types.ModuleType) or not _is_followed(value):
                 continue
             if not any(vars(value) is known for known in scopes):
                 scopes.append(vars(value))
@@ -239,38 +239,38 @@ def values_read(function) -> list:
     return values
 
 
-def is_followed(module) -> bool:
+def _is_followed(module) -> bool:
     """Whether a loop may read values of a module; of others Numba has its own code."""
     return module.__name__.split(".")[0] not in NUMBA_KNOWS
 
 
-def all_names(code) -> set:
+def _all_names(code) -> set:
     """Names that a code object and those inside it look up."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= all_names(constant)
+            names |= _all_names(constant)
     return names
 
 
-def describe_code(code) -> str:
+def _describe_code(code) -> str:
     """Text of what the compiler reads of a code object; not its place in the file."""
     constants = [
-        describe_code(c) if isinstance(c, types.CodeType) else describe_value(c)
+        _describe_code(c) if isinstance(c, types.CodeType) else _describe_value(c)
         for c in code.co_consts
     ]
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return repr((code.co_code.hex(), code.co_exceptiontable.hex(), constants, names))
 
 
-def describe_value(value) -> str:
+def _describe_value(value) -> str:
     """Text that changes when a value that a loop reads changes."""
     if value is None or isinstance(value, bool | int | float | complex | str | bytes):
         return repr(value)
     if isinstance(value, tuple | list):
-        return f"{type(value).__name__}({[describe_value(v) for v in value]})"
+        return f"{type(value).__name__}({[_describe_value(v) for v in value]})"
     if isinstance(value, set | frozenset):
-        return f"set({sorted(describe_value(v) for v in value)})"
+        return f"set({sorted(_describe_value(v) for v in value)})"
     if isinstance(value, np.ndarray | np.generic):
         array = np.ascontiguousarray(value)
         content = hashlib.sha256(array.tobytes()).hexdigest()
@@ -280,29 +280,29 @@ def describe_value(value) -> str:
     if isinstance(value, types.ModuleType):
         return f"module({value.__name__})"
     if isinstance(value, type):
-        return describe_class(value)
-    return describe_by_file(value)
+        return _describe_class(value)
+    return _describe_by_file(value)
 
 
-def describe_class(cls) -> str:
+def _describe_class(cls) -> str:
     if cls is None:
         return "none"
     if isinstance(getattr(cls, "_fields", None), tuple):  # a NamedTuple
         return f"{cls.__module__}.{cls.__qualname__}{cls._fields}"
-    return describe_by_file(cls)
+    return _describe_by_file(cls)
 
 
-def describe_by_file(value) -> str:
+def _describe_by_file(value) -> str:
     """Name of a value, and the content of the file that defines it if it is ours."""
     home = value if hasattr(value, "__module__") else type(value)
     module = home.__module__ or "builtins"
     name = getattr(value, "__qualname__", None) or str(value)
-    content = file_digest(module) if module.split(".")[0] == PACKAGE else ""
+    content = _file_digest(module) if module.split(".")[0] == PACKAGE else ""
     return f"{module}.{name}({content})"
 
 
 @cache
-def file_digest(module: str) -> str:
+def _file_digest(module: str) -> str:
     return hashlib.sha256(
         Path(str(sys.modules[module].__file__)).read_bytes()
     ).hexdigest()
@@ -327,14 +327,14 @@ def user_folder() -> Path | None:
             if folder.is_absolute():
                 return folder / "loops"
             warn_of_relative_path(chosen)
-        folder = platform_cache_directory()
+        folder = _platform_cache_directory()
         # a home such as "." would lead into the working directory
         return folder / PACKAGE / "loops" if folder.is_absolute() else None
     except RuntimeError:  # nobody knows the home of this user
         return None
 
 
-def platform_cache_directory() -> Path:
+def _platform_cache_directory() -> Path:
     """Where programs keep what they can make again; relative settings do not count."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches"
@@ -485,14 +485,14 @@ def shipped_levels() -> tuple[ShippedLevel, ...]:
     """
     if numba.config.CPU_NAME is not None or internals is None:
         return ()
-    found = []
+    levels = []
     for level in host_levels():
         with contextlib.suppress(OSError, ValueError, KeyError):
             text = (SHIPPED / level / MANIFEST).read_text("utf-8")
             digests = json.loads(text)["files"]
             loops = frozenset(loop_of_file(name) for name in digests)
-            found.append(ShippedLevel(level, digests, loops))
-    return tuple(found)
+            levels.append(ShippedLevel(level, digests, loops))
+    return tuple(levels)
 
 
 def loop_of_file(name: str) -> str:
@@ -508,8 +508,8 @@ def read_shipped_file(level: ShippedLevel, name: str) -> bytes | None:
         content = (SHIPPED / level.name / name).read_bytes()
     except OSError:
         return None
-    same = hashlib.sha256(content).hexdigest() == level.digests[name]
-    return content if same else None
+    is_unchanged = hashlib.sha256(content).hexdigest() == level.digests[name]
+    return content if is_unchanged else None
 
 
 def pack_user_folder(level: str, loops=()) -> int:
@@ -734,10 +734,10 @@ class CompilationWatch:
     def start_timer(self, loop):
         """Let the notice come when the seconds so far and those to come are enough."""
         in_worker = multiprocessing.parent_process() is not None
-        ours = isinstance(
+        is_own = isinstance(
             internals.cache_of(loop), LoopCache
         )  # others' loops are not kept by us
-        if self.noticed or in_worker or not ours:
+        if self.noticed or in_worker or not is_own:
             return
         name = internals.made_from(loop).function.__qualname__
         left = max(NOTICE_AFTER - self.seconds, 0.0)

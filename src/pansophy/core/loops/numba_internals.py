@@ -100,12 +100,12 @@ class LoopFlags(compiler.Flags):
     """Settings of a loop, equal if those that its callees inherit are equal."""
 
     def inherited(self) -> tuple:
-        given = self._values
-        fastmath = given.get("fastmath")
+        options = self._values
+        fastmath = options.get("fastmath")
         return (
-            given.get("nrt"),
-            given.get("error_model"),
-            given.get("forceinline"),
+            options.get("nrt"),
+            options.get("error_model"),
+            options.get("forceinline"),
             frozenset(fastmath.flags) if fastmath else None,
         )
 
@@ -135,7 +135,7 @@ class InlineMinMax(FunctionPass):
         super().__init__()
 
     def run_pass(self, state):
-        found = False
+        is_changed = False
         for block in state.func_ir.blocks.values():
             body = []
             for statement in block.body:
@@ -143,10 +143,10 @@ class InlineMinMax(FunctionPass):
                 if isinstance(call, ir.Expr) and call.op == "call":
                     added = self.without_call(state.func_ir, block.scope, call)
                     body += added
-                    found = found or bool(added)
+                    is_changed = is_changed or bool(added)
                 body.append(statement)
             block.body = body
-        return found
+        return is_changed
 
     def without_call(self, func_ir, scope, call) -> list:
         """Change a call of `min` or `max`; the statements that must come before it."""
@@ -196,7 +196,7 @@ class LoopCompiler(compiler.Compiler):
     def _compile_core(self):
         result = super()._compile_core()
         returned = result.signature.return_type
-        if not self.state.flags.nrt and holds_array(returned):
+        if not self.state.flags.nrt and _holds_array(returned):
             raise TypeError(
                 f"{result.fndesc.qualname} returns {returned}: without reference "
                 "counts a loop must not return arrays."
@@ -204,10 +204,10 @@ class LoopCompiler(compiler.Compiler):
         return result
 
 
-def holds_array(numba_type) -> bool:
+def _holds_array(numba_type) -> bool:
     """Whether a value of this type is an array or a tuple that holds one."""
     if isinstance(numba_type, types.BaseTuple):
-        return any(holds_array(t) for t in numba_type)
+        return any(_holds_array(t) for t in numba_type)
     return isinstance(numba_type, types.Array)
 
 
@@ -377,7 +377,7 @@ class ProbePair(NamedTuple):
     b: Any
 
 
-def probe_inner(pair, i):
+def _probe_inner(pair, i):
     if i < 0:
         raise ValueError("negative")
     return max(pair.a[i], pair.b[i], 0.0)
@@ -401,7 +401,7 @@ class ProbeCache:
 
 def compile_probe() -> None:
     """Compile, store and restore a loop that uses all that this module changes."""
-    inner = njit(error_model="numpy", **loop_options(True, False))(probe_inner)
+    inner = njit(error_model="numpy", **loop_options(True, False))(_probe_inner)
 
     def probe(pair, out):
         for i in range(out.size):
@@ -436,7 +436,7 @@ def tried_version(version: str) -> bool:
     return first <= numbers <= last
 
 
-def check_interfaces() -> None:
+def _check_interfaces() -> None:
     """Raise an ImportError if something that this module uses is not as expected."""
     missing = [name for name in INTERFACES if pydoc.locate(name) is None]
     if missing:
@@ -445,4 +445,4 @@ def check_interfaces() -> None:
         compile_probe()
 
 
-check_interfaces()
+_check_interfaces()

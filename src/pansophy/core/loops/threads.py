@@ -46,15 +46,15 @@ def limit_threads(n_jobs):
         yield
         return
     cap = n_jobs if n_jobs > 0 else max(1, available_threads() + 1 + n_jobs)
-    before, _local.cap = getattr(_local, "cap", None), cap
+    cap_before, _local.cap = getattr(_local, "cap", None), cap
     try:
         with _blas_controller(os.getpid()).limit(limits=cap, user_api="blas"):
             yield
     finally:
-        if before is None:
+        if cap_before is None:
             del _local.cap
         else:
-            _local.cap = before
+            _local.cap = cap_before
 
 
 @cache

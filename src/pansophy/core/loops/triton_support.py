@@ -28,6 +28,6 @@ def has_triton() -> bool:
 def has_c_compiler() -> bool:
     """Whether a C compiler and the headers of Python are where Triton looks."""
     named = os.environ.get("CC")
-    found = [named] if named else ["clang", "gcc", "cc"]
+    compilers = [named] if named else ["clang", "gcc", "cc"]
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
-    return any(map(shutil.which, found)) and headers.exists()
+    return any(map(shutil.which, compilers)) and headers.exists()

@@ -45,7 +45,7 @@ def select_rows(X, rows):
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
-def column_names_or_numbers(X) -> list[str]:
+def _column_names_or_numbers(X) -> list[str]:
     """Names of the columns: the table's own, or x0, x1, ..."""
     names = frames.column_names(X)
     if names is None:
@@ -56,7 +56,7 @@ def column_names_or_numbers(X) -> list[str]:
 def column_labels(X, names) -> list[str]:
     """The given column names, checked against X, or the table's own."""
     if names is None:
-        return column_names_or_numbers(X)
+        return _column_names_or_numbers(X)
     if len(names) != X.shape[1]:
         raise ValueError(f"{X.shape[1]} columns but {len(names)} names.")
     return [str(name) for name in names]
@@ -84,7 +84,7 @@ def column_values(X, j) -> np.ndarray:
 def with_permuted_column(X, j, order):
     """A copy of X in which column j is replaced by its values in rows `order`."""
     if hasattr(X, "texts"):
-        return reordered_frame(X, j, order)
+        return _reordered_frame(X, j, order)
     if hasattr(X, "tocsc"):
         mixed = X.tolil(copy=True)
         mixed[:, [j]] = X.tocsc()[:, [j]].toarray()[order]
@@ -97,11 +97,11 @@ def with_permuted_column(X, j, order):
         mixed = X.copy()
         mixed[:, j] = X[order, j]
         return mixed
-    name = column_names_or_numbers(X)[j]
+    name = _column_names_or_numbers(X)[j]
     return X.with_columns(X[name][order].alias(name))  # polars
 
 
-def reordered_frame(X, j, order):
+def _reordered_frame(X, j, order):
     """`with_permuted_column` of a MixedFrame."""
     p = X.values.shape[1]
     if j < p:
@@ -128,7 +128,7 @@ def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
     together, with at most as many folds as there are groups; a scikit-learn splitter
     gives its own.
     """
-    groups = None if groups is None else group_codes(groups, n_rows(X))
+    groups = None if groups is None else _group_codes(groups, n_rows(X))
     if isinstance(cv, (int, np.integer)):
         grouped = groups is not None
         if grouped:
@@ -139,7 +139,7 @@ def cv_folds(cv, X, y, model, groups=None, seed=0) -> list:
     return list(check_cv(cv).split(np.zeros((n_rows(X), 1)), y, groups))
 
 
-def group_codes(groups, n) -> np.ndarray:
+def _group_codes(groups, n) -> np.ndarray:
     """Codes 0, 1, ... of the groups of n rows; there must be two groups at least."""
     codes, levels = encode_values(groups)
     if codes.shape != (n,):

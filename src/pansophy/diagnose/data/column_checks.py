@@ -30,21 +30,21 @@ QUOTED = 3  # examples in a text
 
 def check_columns(view: TableView) -> list[Finding]:
     """Findings of all checks on all columns of a table."""
-    out = []
+    findings = []
     for c in view.columns:
         counts = np.bincount(c.codes + 1, minlength=2)[1:] if c.levels else None
         missing = float(c.missing.mean()) if view.n else 0.0
-        out += list(check_presence(c, missing, counts))
+        findings += list(_check_presence(c, missing, counts))
         if missing == 1.0:
             continue
         if c.levels:
-            out += list(check_texts(c, counts))
+            findings += list(_check_texts(c, counts))
         if not c.categorical:
-            out += list(check_numbers(c))
-    return out + list(odd_scales(view))
+            findings += list(_check_numbers(c))
+    return findings + list(_odd_scales(view))
 
 
-def check_presence(c, missing, counts):
+def _check_presence(c, missing, counts):
     """Checks for empty, constant, nearly constant and mostly missing columns."""
     name = c.name
     n = len(c)
@@ -52,7 +52,7 @@ def check_presence(c, missing, counts):
         text = f"{name!r} is empty: all {n} values are missing."
         yield make_finding("empty", "warning", text, column=name)
         return
-    top, share = most_common(c, counts)
+    top, share = _most_common(c, counts)
     if share == 1.0 and missing == 0.0:
         rows = "the only row" if n == 1 else f"all {n} rows"
         text = f"{name!r} is constant: {top} in {rows}."
@@ -74,11 +74,11 @@ def check_presence(c, missing, counts):
         yield make_finding("infinite", "warning", text, column=name, count=c.infinite)
 
 
-def most_common(c, counts):
+def _most_common(c, counts):
     """The most frequent value as text, and its share of the known values."""
     if counts is not None:
-        at = int(counts.argmax())
-        return quoted_levels([c.levels[at]]), counts[at] / counts.sum()
+        top = int(counts.argmax())
+        return _quoted_levels([c.levels[top]]), counts[top] / counts.sum()
     x = c.numbers[~c.missing]
     if c.kind == "number" and len(x) > 1000 and len(np.unique(x[:1000])) > 100:
         return "", 0.0  # spares a sort of a long column
@@ -86,7 +86,7 @@ def most_common(c, counts):
     return c.show(values[k.argmax()]), k.max() / len(x)
 
 
-def check_texts(c, counts):
+def _check_texts(c, counts):
     """Checks of text columns: spelling, mixed types, hidden missing, many levels."""
     if c.kind == "other":
         kind = c.type if len(c.type) <= 60 else c.type[:59] + "…"
@@ -95,96 +95,98 @@ def check_texts(c, counts):
         return
     if c.kind == "date":
         return
-    yield from spelling_variants(c, counts)
-    yield from mixed_types(c, counts)
-    hidden = [i for i, v in enumerate(c.levels) if reads_as_missing(v)]
+    yield from _spelling_variants(c, counts)
+    yield from _mixed_types(c, counts)
+    hidden = [i for i, v in enumerate(c.levels) if _reads_as_missing(v)]
     if hidden and len(hidden) < len(c.levels):
         k = int(counts[hidden].sum())
-        which = quoted_levels(c.levels[i] for i in hidden)
-        text = f"{c.name!r} has {k} values that read as missing: {which}."
+        shown = _quoted_levels(c.levels[i] for i in hidden)
+        text = f"{c.name!r} has {k} values that read as missing: {shown}."
         yield make_finding("hidden missing", "warning", text, column=c.name, count=k)
     known = int(counts.sum())
     k = len(c.levels)
-    many = c.categorical and c.role != "id" and k > MANY_LEVELS
-    if many and known / k < 20 and k < 0.9 * known:
+    has_many_levels = c.categorical and c.role != "id" and k > MANY_LEVELS
+    if has_many_levels and known / k < 20 and k < 0.9 * known:
         text = f"{c.name!r} has {k} levels, {known / k:.1f} rows for each."
         yield make_finding("many levels", "note", text, column=c.name, levels=k)
 
 
-def reads_as_missing(text) -> bool:
+def _reads_as_missing(text) -> bool:
     word = text.strip().lower()
     return not word or word in WORDS_FOR_MISSING
 
 
-def spelling_variants(c, counts):
+def _spelling_variants(c, counts):
     """Finding for levels that differ only by case or spaces."""
     if len(c.levels) > 20_000 or len(c.levels) > 0.9 * counts.sum() > 20:
         return  # free text
     place: dict[str, list[int]] = {}
     for i, v in enumerate(c.levels):
         place.setdefault(" ".join(v.split()).casefold(), []).append(i)
-    same = [g for g in place.values() if len(g) > 1]
-    if same:
-        worst = max(same, key=lambda g: counts[g].sum())
-        rows = int(sum(counts[g].sum() - counts[g].max() for g in same))
+    variants = [g for g in place.values() if len(g) > 1]
+    if variants:
+        worst = max(variants, key=lambda g: counts[g].sum())
+        rows = int(sum(counts[g].sum() - counts[g].max() for g in variants))
         text = (
             f"{c.name!r} spells one level in several ways, for example "
-            f"{quoted_levels(c.levels[i] for i in worst)}; {rows} rows differ from the "
-            "usual spelling by case or spaces."
+            f"{_quoted_levels(c.levels[i] for i in worst)}; {rows} rows differ from "
+            "the usual spelling by case or spaces."
         )
         yield make_finding(
             "spelling variants",
             "warning",
             text,
             column=c.name,
-            levels=len(same),
+            levels=len(variants),
             rows=rows,
         )
 
 
-def mixed_types(c, counts):
+def _mixed_types(c, counts):
     """Finding for numbers stored as text or mixed with words."""
-    some = np.arange(min(len(c.levels), 20_000))
-    number = np.array([NUMBER.fullmatch(c.levels[i]) is not None for i in some], bool)
-    words = [i for i in some[~number] if not reads_as_missing(c.levels[i])]
-    share = counts[some[number]].sum() / max(counts[some].sum(), 1)
-    digits = any(len(c.levels[i].strip()) > 1 for i in some[number])
-    if share == 1.0 and digits and not leading_zeros(c.levels):
-        examples = quoted_levels(c.levels)
+    checked = np.arange(min(len(c.levels), 20_000))
+    number = np.array(
+        [NUMBER.fullmatch(c.levels[i]) is not None for i in checked], bool
+    )
+    words = [i for i in checked[~number] if not _reads_as_missing(c.levels[i])]
+    share = counts[checked[number]].sum() / max(counts[checked].sum(), 1)
+    digits = any(len(c.levels[i].strip()) > 1 for i in checked[number])
+    if share == 1.0 and digits and not _leading_zeros(c.levels):
+        examples = _quoted_levels(c.levels)
         text = f"{c.name!r} holds numbers written as text, such as {examples}."
         yield make_finding("numbers as text", "note", text, column=c.name)
     elif 0.5 <= share < 1.0 and words and number.sum() >= 3:
         text = (
             f"{c.name!r} mixes numbers ({share:.1%} of the values) with words such as "
-            f"{quoted_levels(c.levels[i] for i in words)}."
+            f"{_quoted_levels(c.levels[i] for i in words)}."
         )
         yield make_finding("mixed types", "warning", text, column=c.name, share=share)
 
 
-def leading_zeros(levels) -> bool:
+def _leading_zeros(levels) -> bool:
     """Whether levels are codes such as 00123 rather than numbers."""
     return any(len(v) > 1 and v[0] == "0" and v[1].isdigit() for v in levels[:1000])
 
 
-def quoted_levels(levels) -> str:
-    some = [
+def _quoted_levels(levels) -> str:
+    shown = [
         repr(v if len(v) <= 30 else v[:29] + "…") for _, v in zip(range(QUOTED), levels)
     ]
-    return ", ".join(some)
+    return ", ".join(shown)
 
 
-def check_numbers(c):
+def _check_numbers(c):
     """Checks of number and date columns for codes for missing and odd dates."""
     x = c.numbers[~c.missing]
     if c.kind == "date":
-        yield from check_dates(c, x)
+        yield from _check_dates(c, x)
     if c.kind == "number":
-        yield from sentinel_values(c, x)
+        yield from _sentinel_values(c, x)
         if c.role != "id":
-            yield from long_tails(c, x)
+            yield from _long_tails(c, x)
 
 
-def long_tails(c, x):
+def _long_tails(c, x):
     """Finding for a very skewed column, unless a code for missing is the reason."""
     x = x[~np.isin(x, CODES_FOR_MISSING)]
     if not is_very_skewed(x):
@@ -200,7 +202,7 @@ def long_tails(c, x):
     yield make_finding("skewed", "note", text, column=c.name, skewness=g)
 
 
-def sentinel_values(c, x):
+def _sentinel_values(c, x):
     """Finding for a repeated extreme value, such as -999, that codes for missing."""
     for edge in {float(x.min()), float(x.max())}:
         rest = x[x != edge]
@@ -208,9 +210,9 @@ def sentinel_values(c, x):
         if edge not in CODES_FOR_MISSING or k < 2 or len(np.unique(rest[:1000])) < 3:
             continue
         low, high = np.quantile(rest, [0.01, 0.99])
-        beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
+        distance_beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
         odd_sign = edge < 0 <= rest.min() and edge <= -9
-        if beyond > max(high - low, 3 * robust_scale(rest)) or odd_sign:
+        if distance_beyond > max(high - low, 3 * robust_scale(rest)) or odd_sign:
             text = (
                 f"{c.name!r} has the value {edge:g} in {k} rows, far from the others "
                 f"({rest.min():g} to {rest.max():g}); it may stand for missing."
@@ -220,7 +222,7 @@ def sentinel_values(c, x):
             )
 
 
-def check_dates(c, x):
+def _check_dates(c, x):
     """Findings for dates in the future and for repeated, isolated dates."""
     today = time.time() + DAY
     later = int(np.sum(x > today))
@@ -230,8 +232,8 @@ def check_dates(c, x):
         k = len(x) - len(rest)
         if k < 3 or k > len(rest) or len(np.unique(rest[:1000])) < 3:
             continue
-        beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
-        if beyond > max(2 * np.ptp(rest), 365 * DAY):
+        distance_beyond = rest.min() - edge if edge < rest.min() else edge - rest.max()
+        if distance_beyond > max(2 * np.ptp(rest), 365 * DAY):
             text = (
                 f"{c.name!r} is {c.show(edge)} in {k} rows, far from the others; it "
                 "may stand for missing."
@@ -249,18 +251,18 @@ def check_dates(c, x):
         yield make_finding("future dates", severity, text, column=c.name, count=later)
 
 
-def odd_scales(view):
+def _odd_scales(view):
     """Finding for columns whose typical size is far from that of the others."""
     plain = [c for c in view.columns if c.kind == "number" and not c.missing.all()]
-    sizes = {c.name: typical_value(c.numbers[~c.missing]) for c in plain}
+    sizes = {c.name: _typical_value(c.numbers[~c.missing]) for c in plain}
     sizes = {n: s for n, s in sizes.items() if s > 0}
     if len(sizes) < 4:
         return
     logs = np.log10(list(sizes.values()))
     middle = float(np.median(logs))
     reach = max(4.0, 6 * float(np.median(np.abs(logs - middle))))
-    for (name, size), at in zip(sizes.items(), logs, strict=True):
-        if abs(at - middle) >= reach:
+    for (name, size), log_size in zip(sizes.items(), logs, strict=True):
+        if abs(log_size - middle) >= reach:
             text = (
                 f"{name!r} has an odd scale: values of about {size:.2g} where other "
                 f"columns are about {10**middle:.2g}."
@@ -268,5 +270,5 @@ def odd_scales(view):
             yield make_finding("odd scale", "note", text, column=name, size=size)
 
 
-def typical_value(x) -> float:
+def _typical_value(x) -> float:
     return float(np.median(np.abs(x))) or robust_scale(x)

@@ -39,9 +39,11 @@ def parts_of_column(
     except (TypeError, ValueError):
         number = None
     if number is not None and len(np.unique(number)) > most:
-        labels, inner = quantile_parts(number, parts, c)
+        labels, inner = _quantile_parts(number, parts, c)
     else:
-        labels, inner = most_common_values(known if number is None else number, most, c)
+        labels, inner = _most_common_values(
+            known if number is None else number, most, c
+        )
     codes = np.full(len(values), len(labels))
     codes[~gone] = inner
     return ([*labels, "missing"] if gone.any() else labels), codes
@@ -52,7 +54,7 @@ def holds_text(known) -> bool:
     return known.dtype.kind in "US" or any(isinstance(v, str) for v in known[:50])
 
 
-def quantile_parts(number, parts, counts=None):
+def _quantile_parts(number, parts, counts=None):
     """Names of quantile bins, and the bin of each number."""
     q = np.arange(1, parts) / parts
     edges = (
@@ -64,13 +66,13 @@ def quantile_parts(number, parts, counts=None):
     edges = edges[edges > number.min()]
     inner = np.searchsorted(edges, number, side="right")
     names = [f"{e:.4g}" for e in edges]
-    between = [f"{a} to {b}" for a, b in pairwise(names)]
+    inner_names = [f"{a} to {b}" for a, b in pairwise(names)]
     if not names:
         return ["all"], inner
-    return [f"below {names[0]}", *between, f"{names[-1]} and above"], inner
+    return [f"below {names[0]}", *inner_names, f"{names[-1]} and above"], inner
 
 
-def most_common_values(known, most, counts=None):
+def _most_common_values(known, most, counts=None):
     """Names of the most frequent values and "other", and the code of each value."""
     inner, levels = encode_values(known)
     label = lambda v: f"{v:.6g}" if isinstance(v, float) else str(v)

@@ -148,11 +148,11 @@ def as_arrow_table(table) -> pa.Table:
             raise TableError("The rows of the table differ in length.") from error
         if X.ndim != 2 or 0 in X.shape:
             raise TableError(f"An array must have rows and columns, got {X.shape}.")
-        table = pa.table({f"x{j}": as_plain_array(X[:, j]) for j in range(X.shape[1])})
+        table = pa.table({f"x{j}": _as_plain_array(X[:, j]) for j in range(X.shape[1])})
     return read_table(table)
 
 
-def as_plain_array(x):
+def _as_plain_array(x):
     """An Arrow array of the values, as texts where their types differ."""
     try:
         return pa.array(x, from_pandas=True)
@@ -168,7 +168,7 @@ def read_arrow_column(column, name) -> ColumnValues:
     if t.is_null(kind) or column.null_count == len(column):
         return ColumnValues(name, "empty", str(kind), np.full(len(column), np.nan))
     if is_text(kind):
-        return read_text_column(column, name)
+        return _read_text_column(column, name)
     if is_date(kind):
         return ColumnValues(name, "date", str(kind), column_as_floats(column, name))
     if (
@@ -198,7 +198,7 @@ def read_arrow_column(column, name) -> ColumnValues:
     )
 
 
-def read_text_column(column, name) -> ColumnValues:
+def _read_text_column(column, name) -> ColumnValues:
     """A text column as ColumnValues; numbers and dates in it are parsed."""
     codes, levels = encode_texts(column)
     role = find_role(column, name)
@@ -212,10 +212,10 @@ def read_text_column(column, name) -> ColumnValues:
 
 def encode_texts(column):
     """Codes of texts in order of appearance, -1 where null, and their levels."""
-    whole = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    if isinstance(whole, pa.ChunkedArray):  # too large for one array
-        whole = pa.concat_arrays([c.cast(pa.large_string()) for c in whole.chunks])
-    result = whole.dictionary_encode()
+    joined = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    if isinstance(joined, pa.ChunkedArray):  # too large for one array
+        joined = pa.concat_arrays([c.cast(pa.large_string()) for c in joined.chunks])
+    result = joined.dictionary_encode()
     codes = result.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes.astype(np.int64), tuple(result.dictionary.to_pylist())
 
@@ -287,8 +287,8 @@ def skewness_of(x) -> float:
 
 def is_very_skewed(x) -> bool:
     """Whether a column of enough different values has a long tail on one side."""
-    enough = len(x) >= FEWEST_FOR_SKEWNESS and len(np.unique(x[:5000])) >= 10
-    return bool(enough and abs(skewness_of(x)) > VERY_SKEWED)
+    has_enough = len(x) >= FEWEST_FOR_SKEWNESS and len(np.unique(x[:5000])) >= 10
+    return bool(has_enough and abs(skewness_of(x)) > VERY_SKEWED)
 
 
 def robust_scale(x) -> float:

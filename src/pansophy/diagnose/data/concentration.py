@@ -94,15 +94,15 @@ def distance_concentration(X, *, rows=1000, random_state=0) -> Concentration:
         view = table_view(X)
         if view.n < 2:
             raise TableError("Distances need at least two rows.")
-        covered = level_coverage(view)
+        covered = _level_coverage(view)
         M = numeric_matrix(view)[0]
     sample = sample_rows(len(M), rows, random_state)
     M = M if sample is None else M[sample]
     with single_blas():
-        return concentration_by_block(M, covered)
+        return _concentration_by_block(M, covered)
 
 
-def level_coverage(view: TableView) -> float | None:
+def _level_coverage(view: TableView) -> float | None:
     """Share of the possible combinations of levels that occur, eq. (4)."""
     coded = [c for c in view.columns if c.categorical or c.kind == "yes/no"]
     coded = [c.labelled() for c in coded]
@@ -115,7 +115,7 @@ def level_coverage(view: TableView) -> float | None:
     return len(np.unique(known, axis=0)) / possible
 
 
-def concentration_by_block(M, covered=None) -> Concentration:
+def _concentration_by_block(M, covered=None) -> Concentration:
     """Distance statistics of a matrix, eqs. (1) to (3), in blocks of rows."""
     from ...distances import pairwise
 
@@ -130,8 +130,8 @@ def concentration_by_block(M, covered=None) -> Concentration:
     near = np.full(n, np.inf)
     for start in range(0, n, 512):
         D = pairwise(M[start : start + 512], M)
-        own = np.arange(len(D))
-        D[own, start + own] = np.nan
+        local_rows = np.arange(len(D))
+        D[local_rows, start + local_rows] = np.nan
         low, high = min(low, float(np.nanmin(D))), max(high, float(np.nanmax(D)))
         total += float(np.nansum(D))
         squares += float(np.nansum(D * D))
@@ -166,4 +166,4 @@ def concentration_path(
     rng = make_rng(random_state)
     draw = rng.random if law == "uniform" else rng.standard_normal
     with single_blas():
-        return [concentration_by_block(draw((n, int(d)))) for d in dimensions]
+        return [_concentration_by_block(draw((n, int(d)))) for d in dimensions]

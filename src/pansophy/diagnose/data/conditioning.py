@@ -81,12 +81,12 @@ class Conditioning(NamedTuple):
         return "\n".join(lines)
 
 
-def condition_number(s) -> float:
+def _condition_number(s) -> float:
     """Ratio of the largest to the smallest of some singular values."""
     return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
 
 
-def squared_condition(condition) -> float:
+def _squared_condition(condition) -> float:
     """The square of a condition number, infinite where it would overflow."""
     return condition**2 if condition < 1e154 else np.inf
 
@@ -137,8 +137,8 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
     cond = scaled_cond = np.inf
     if rank == min(n - bool(fit_intercept), d):  # centring takes one from the rows
         nonzero = norm > 0
-        cond = condition_number(s[:rank])
-        scaled_cond = condition_number(
+        cond = _condition_number(s[:rank])
+        scaled_cond = _condition_number(
             singular_values(R[:, nonzero] / norm[nonzero])[:rank]
         )
     inflation = np.full(d, np.inf)
@@ -153,7 +153,7 @@ def conditioning(X, *, fit_intercept=False, sample_weight=None) -> Conditioning:
         s[: min(n, d)],
         cond,
         scaled_cond,
-        squared_condition(cond) if rank == d else np.inf,
+        _squared_condition(cond) if rank == d else np.inf,
         lost,
         inflation,
     )

@@ -33,8 +33,8 @@ class DataReport:
     findings: list[Finding]
 
     def to_dict(self) -> dict[str, Any]:
-        out = {**vars(self), "findings": [f._asdict() for f in self.findings]}
-        return json_ready(out)
+        plain = {**vars(self), "findings": [f._asdict() for f in self.findings]}
+        return json_ready(plain)
 
     def __str__(self):
         lists = [
@@ -45,7 +45,7 @@ class DataReport:
             ("odd scale", self.odd_scale),
         ]
         lines = [f"{self.rows} rows, {self.columns} columns."]
-        lines += [f"{what}: {', '.join(names)}" for what, names in lists if names]
+        lines += [f"{label}: {', '.join(names)}" for label, names in lists if names]
         return "\n".join([*lines, findings_text(self.findings)])
 
 

@@ -84,13 +84,13 @@ def find_design(view, targets) -> RowDesign:
         event = find_time_to_event(inputs, target)
         if event is not None:
             inputs = inputs.without({event.duration})
-        order = time_order(inputs, target_scores(target))
+        order = _time_order(inputs, _target_scores(target))
         if order is not None and order.certain:
             return RowDesign(time=order, event=event)
     target = targets[0].name if len(targets) == 1 else None
     entities = find_entities(view, target)
     if target is not None:
-        y = target_scores(targets[0])
+        y = _target_scores(targets[0])
         entities = entities + entities_by_target(inputs, y, entities)
     certain = [
         e
@@ -101,18 +101,18 @@ def find_design(view, targets) -> RowDesign:
         return RowDesign(entity=certain[0], event=event)
     if order is not None and order.as_filed and order.beyond_doubt:
         return RowDesign(time=order, event=event)
-    order = unnamed_order(inputs, targets)
+    order = _unnamed_order(inputs, targets)
     if order is not None and order.certain and targets[0].kind == "number":
         return RowDesign(time=order, event=event)
     return RowDesign(event=event)
 
 
-def unnamed_order(view, targets) -> SerialOrder | None:
+def _unnamed_order(view, targets) -> SerialOrder | None:
     """The order of the file, or of a column, along which one target follows itself."""
     if len(targets) != 1:
         return None
     target = targets[0]
-    y = target_scores(target)
+    y = _target_scores(target)
     if target.kind == "number":
         y = np.where(np.isnan(y), np.nan, target.y)
     return serial_order(view, y)
@@ -123,54 +123,58 @@ def dependent_rows(view, targets, group=None, time=None) -> list[Finding]:
 
     `view` is without the targets.
     """
-    out = []
+    findings = []
     ordered = time is not None
     for target in targets:
-        y = target_scores(target)
+        y = _target_scores(target)
         if len(y) - np.isnan(y).sum() < FEWEST:
             continue
         events = list(time_to_event_findings(view, target))
-        out += events
+        findings += events
         dated = view.without({f.column for f in events})
-        found = [] if time else list(time_order_findings(dated, target.name, y))
-        ordered = ordered or bool(found)
-        out += found
+        ordered_findings = (
+            [] if time else list(_time_order_findings(dated, target.name, y))
+        )
+        ordered = ordered or bool(ordered_findings)
+        findings += ordered_findings
     grouped = group is not None
     if group is None and targets:
         entities = [e for e in find_entities(view) if e.certain or len(e.columns) == 1]
         if len(targets) == 1:
-            alike = entities_by_target(view, target_scores(targets[0]), entities)
-            again = {e.columns for e in alike}
-            entities = [e for e in entities if e.columns not in again] + alike
+            alike = entities_by_target(view, _target_scores(targets[0]), entities)
+            repeated_columns = {e.columns for e in alike}
+            entities = [
+                e for e in entities if e.columns not in repeated_columns
+            ] + alike
         entities.sort(key=lambda e: not e.certain)
-        out += [entity_finding(e) for e in entities[:MOST]]
+        findings += [_entity_finding(e) for e in entities[:MOST]]
         grouped = any(e.certain for e in entities)
         told = {name for e in entities for name in e.columns}
         for target in targets:
-            out += repeated_groups(
-                view.without(told), target.name, target_scores(target)
+            findings += _repeated_groups(
+                view.without(told), target.name, _target_scores(target)
             )
     if not (grouped or ordered):
-        left = {f.column for f in out if f.kind == "time to event"}
-        order = unnamed_order(view.without(left), targets)
+        left = {f.column for f in findings if f.kind == "time to event"}
+        order = _unnamed_order(view.without(left), targets)
         if order is not None:
-            out.append(order_finding(order, targets[0].name))
-    return out
+            findings.append(_order_finding(order, targets[0].name))
+    return findings
 
 
-def order_finding(order, target) -> Finding:
+def _order_finding(order, target) -> Finding:
     """Finding for rows in an order that no name tells."""
-    where = f"in order of {order.column!r}"
-    more = ""
+    order_text = f"in order of {order.column!r}"
+    residual_text = ""
     later = f"If that is time, name {order.column!r} as the time"
     if order.column == ROW_ORDER:
-        where = "in the file"
-        more = f", {order.beyond:.2f} of what a line in the columns leaves"
+        order_text = "in the file"
+        residual_text = f", {order.beyond:.2f} of what a line in the columns leaves"
         later = f"If rows are in order of time, name {ROW_ORDER!r} as the time"
     text = (
-        f"Rows next to each other {where} have like {target!r} (correlation "
-        f"{order.correlation:.2f}{more}): folds of shuffled rows test between known "
-        f"ones and flatter what comes later. {later}."
+        f"Rows next to each other {order_text} have like {target!r} (correlation "
+        f"{order.correlation:.2f}{residual_text}): folds of shuffled rows test between "
+        f"known ones and flatter what comes later. {later}."
     )
     return make_finding(
         "time order",
@@ -182,7 +186,7 @@ def order_finding(order, target) -> Finding:
     )
 
 
-def target_scores(target) -> np.ndarray:
+def _target_scores(target) -> np.ndarray:
     """Ranks of the target, or 1 for the most frequent class; NaN where missing."""
     out = np.full(len(target.y), np.nan)
     known = target.known
@@ -195,32 +199,32 @@ def target_scores(target) -> np.ndarray:
     return out
 
 
-def time_order(view, y) -> TimeOrder | None:
+def _time_order(view, y) -> TimeOrder | None:
     """The date along which scores of the target are most alike, eq. (1)."""
     best = None
     for c in view.columns:
         if c.kind != "date" and not (c.kind == "number" and CLOCKED.search(c.name)):
             continue
         known = ~np.isnan(y) & ~c.missing
-        when = c.numbers[known]
+        moments_of_rows = c.numbers[known]
         n = int(known.sum())
-        moments = len(np.unique(when))
+        moments = len(np.unique(moments_of_rows))
         if n < FEWEST or moments < n / 10:
             continue
-        z = y[known][np.argsort(when, kind="stable")]
+        z = y[known][np.argsort(moments_of_rows, kind="stable")]
         if np.ptp(z[:-1]) > 0 and np.ptp(z[1:]) > 0:
             r = float(np.corrcoef(z[:-1], z[1:])[0, 1])
             if best is None or r > best.correlation:
-                as_filed = bool(np.all(np.diff(when) >= 0))
+                as_filed = bool(np.all(np.diff(moments_of_rows) >= 0))
                 best = TimeOrder(c.name, r, n, moments, as_filed)
     if best is None or best.correlation < ALIKE:
         return None
     return best if best.correlation * np.sqrt(best.rows) >= SURE else None
 
 
-def time_order_findings(view, target, y):
+def _time_order_findings(view, target, y):
     """Finding for serial correlation of the target along a date."""
-    order = time_order(view, y)
+    order = _time_order(view, y)
     if order is None:
         return
     name = order.column
@@ -242,7 +246,7 @@ def time_order_findings(view, target, y):
     )
 
 
-def entity_finding(entity) -> Finding:
+def _entity_finding(entity) -> Finding:
     """Finding for people or things that come in several rows each."""
     name = ",".join(entity.columns)
     text = (
@@ -251,8 +255,8 @@ def entity_finding(entity) -> Finding:
         "as the group if new rows will be of new ones: folds of shuffled rows test on "
         "known ones."
     )
-    few = entity.rows <= FEW_OF_ONE * entity.count
-    likely = "warning" if entity.share and few else "note"
+    has_few_rows = entity.rows <= FEW_OF_ONE * entity.count
+    likely = "warning" if entity.share and has_few_rows else "note"
     return make_finding(
         "repeated group",
         "alarm" if entity.certain else likely,
@@ -269,17 +273,17 @@ def what_is_alike(entity, most=3) -> str:
     """Clause on what the rows of an entity have in common."""
     clauses = []
     if entity.determined:
-        some = ", ".join(repr(name) for name in entity.determined[:most])
-        more = len(entity.determined) - most
-        some += f" and {more} more" if more > 0 else ""
+        named = ", ".join(repr(name) for name in entity.determined[:most])
+        n_others = len(entity.determined) - most
+        named += f" and {n_others} more" if n_others > 0 else ""
         verb = "is" if len(entity.determined) == 1 else "are"
-        clauses.append(f"{some} {verb} the same")
+        clauses.append(f"{named} {verb} the same")
     if entity.share:
         clauses.append(f"the target is alike (they share {entity.share:.0%} of it)")
     return " and ".join(clauses)
 
 
-def repeated_groups(view, target, y):
+def _repeated_groups(view, target, y):
     """Findings for columns that name people or things with several rows, eq. (2)."""
     for c in view.columns:
         if c.name == target or not ENTITY.search(c.name) or c.kind == "date":

@@ -56,7 +56,7 @@ class Duplicates:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(duplicate_findings(self))
+        return list(_duplicate_findings(self))
 
     def __str__(self):
         return "\n".join(f.text for f in self.findings) or "No row repeats another."
@@ -90,38 +90,40 @@ def duplicates(
     view = table_view(table)
     target_names = [target] if isinstance(target, str) else list(target or ())
     targets = [view[t] for t in target_names]
-    inputs = view.without({*ignore, *target_names, *row_number_columns(view)})
+    inputs = view.without({*ignore, *target_names, *_row_number_columns(view)})
     if not inputs.columns:
         inputs = view.without(target_names)
     keys = row_keys(inputs)
-    alone = np.unique(keys, return_inverse=True)[1]
+    input_groups = np.unique(keys, return_inverse=True)[1]
     answers = row_keys(TableView(view.n, tuple(targets))) if targets else None
-    whole = alone
+    row_groups = input_groups
     if targets:
-        whole = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
-    exact = view.n - int(whole.max(initial=-1)) - 1
-    groups = whole
+        row_groups = np.unique(keys + mix_hash(answers), return_inverse=True)[1]
+    exact = view.n - int(row_groups.max(initial=-1)) - 1
+    groups = row_groups
     near = 0
     if tolerance > 0 and len(inputs.columns) > 1:
-        pairs = near_pairs(inputs, alone, tolerance, make_rng(random_state))
-        groups, near = join_near_copies(whole, alone, pairs, targets, tolerance)
+        pairs = _near_pairs(inputs, input_groups, tolerance, make_rng(random_state))
+        groups, near = _join_near_copies(
+            row_groups, input_groups, pairs, targets, tolerance
+        )
     conflicting, ceiling = (
-        conflicting_targets(alone, targets) if inputs.columns else (0, None)
+        _conflicting_targets(input_groups, targets) if inputs.columns else (0, None)
     )
     return Duplicates(
         view.n,
         exact,
         near,
-        expected_duplicates(TableView(view.n, (*inputs.columns, *targets))),
+        _expected_duplicates(TableView(view.n, (*inputs.columns, *targets))),
         conflicting,
         ceiling,
-        copies_across_folds(groups, splits),
+        _copies_across_folds(groups, splits),
         groups,
-        examples_of(groups),
+        _examples_of(groups),
     )
 
 
-def row_number_columns(view) -> set[str]:
+def _row_number_columns(view) -> set[str]:
     """Names of id columns that have a different value in nearly every row."""
     ids = [c for c in view.columns if c.role == "id"]
     return {c.name for c in ids if len(np.unique(column_bits(c))) >= NAMING * view.n}
@@ -137,10 +139,10 @@ def mix_hash(h):
 
 def row_keys(view) -> np.ndarray:
     """A 64-bit hash of each row."""
-    return hash_rows([column_bits(c) for c in view.columns], view.n)
+    return _hash_rows([column_bits(c) for c in view.columns], view.n)
 
 
-def hash_rows(words, n) -> np.ndarray:
+def _hash_rows(words, n) -> np.ndarray:
     h = np.zeros(n, np.uint64)
     with np.errstate(over="ignore"):
         for w in words:
@@ -156,7 +158,7 @@ def column_bits(c) -> np.ndarray:
     return x.view(np.uint64)
 
 
-def case_folded_codes(c) -> np.ndarray:
+def _case_folded_codes(c) -> np.ndarray:
     """Codes of texts after folding case and spaces."""
     place: dict = {}
     new = [
@@ -165,41 +167,41 @@ def case_folded_codes(c) -> np.ndarray:
     return np.array([*new, -1])[c.codes]
 
 
-def near_pairs(inputs, exact, t, rng):
+def _near_pairs(inputs, exact, t, rng):
     """Pairs (i, j, distance / t) of distinct rows nearer than WIDE t."""
     first = np.sort(np.unique(exact, return_index=True)[1])  # one of each group
-    texts = [case_folded_codes(c)[first] for c in inputs.columns if c.categorical]
+    texts = [_case_folded_codes(c)[first] for c in inputs.columns if c.categorical]
     plain = [c.numbers[first] for c in inputs.columns if not c.categorical]
     sizes = [t * robust_scale(x[~np.isnan(x)]) for x in plain]
-    many = sorted(range(len(plain)), key=lambda j: -count_distinct(plain[j]))
+    by_levels = sorted(range(len(plain)), key=lambda j: -_count_distinct(plain[j]))
     result = {}
     for _ in range(BLOCKS if plain else 1):
-        some = rng.permutation(many[: 3 * PER_BLOCK])[:PER_BLOCK]
+        sampled = rng.permutation(by_levels[: 3 * PER_BLOCK])[:PER_BLOCK]
         words = [w.view(np.uint64) for w in texts]
-        for j in some:
+        for j in sampled:
             wide = 8 * WIDE * sizes[j] or 1.0
             cell = np.floor(plain[j] / wide + rng.random())
             words.append(np.where(np.isnan(cell), np.inf, cell).view(np.uint64))
-        keys = hash_rows(words, len(first))
+        keys = _hash_rows(words, len(first))
         order = np.argsort(keys, kind="stable")
         for ahead in range(1, AHEAD + 1):
             a, b = order[:-ahead], order[ahead:]
-            same = keys[a] == keys[b]
-            a, b = a[same], b[same]
-            far = row_difference(a, b, texts, plain, sizes)
+            is_equal = keys[a] == keys[b]
+            a, b = a[is_equal], b[is_equal]
+            far = _row_difference(a, b, texts, plain, sizes)
             for i in np.flatnonzero(far <= WIDE):
                 result[min(a[i], b[i]), max(a[i], b[i])] = far[i]
-            if not same.any():
+            if not is_equal.any():
                 break
     pairs = np.array([(*p, d) for p, d in result.items()]).reshape(-1, 3)
     return first[pairs[:, 0].astype(int)], first[pairs[:, 1].astype(int)], pairs[:, 2]
 
 
-def count_distinct(x) -> int:
+def _count_distinct(x) -> int:
     return len(np.unique(x[:5000]))
 
 
-def row_difference(a, b, texts, plain, sizes):
+def _row_difference(a, b, texts, plain, sizes):
     """Largest difference of rows a and b in units of t; infinite if texts differ."""
     far = np.zeros(len(a))
     for codes in texts:
@@ -210,12 +212,16 @@ def row_difference(a, b, texts, plain, sizes):
             break
         gap = np.abs(x[a[left]] - x[b[left]])
         gap[np.isnan(x[a[left]]) & np.isnan(x[b[left]])] = 0.0
-        here = np.divide(gap, size, out=np.where(gap == 0, 0, np.inf), where=size > 0)
-        far[left] = np.maximum(far[left], np.where(np.isnan(here), np.inf, here))
+        difference = np.divide(
+            gap, size, out=np.where(gap == 0, 0, np.inf), where=size > 0
+        )
+        far[left] = np.maximum(
+            far[left], np.where(np.isnan(difference), np.inf, difference)
+        )
     return far
 
 
-def join_near_copies(whole, alone, pairs, targets, t):
+def _join_near_copies(whole, alone, pairs, targets, t):
     """Groups after joining near copies, and the number of near copies."""
     i, j, far = pairs
     close = far <= 1.0
@@ -241,7 +247,7 @@ def join_near_copies(whole, alone, pairs, targets, t):
     return label[whole], k - count
 
 
-def expected_duplicates(view) -> float:
+def _expected_duplicates(view) -> float:
     """Expected number of rows that repeat another by chance, eq. (1)."""
     if not view.columns:
         return 0.0
@@ -254,7 +260,7 @@ def expected_duplicates(view) -> float:
     return min(view.n * (view.n - 1) / 2 * agree, float(view.n))
 
 
-def conflicting_targets(alone, targets):
+def _conflicting_targets(alone, targets):
     """Number of rows with equal inputs but different targets, and the best accuracy.
 
     The accuracy is None for targets with many distinct numbers.
@@ -265,56 +271,58 @@ def conflicting_targets(alone, targets):
     y = np.unique(row_keys(TableView(len(known), tuple(targets))), return_inverse=True)[
         1
     ]
-    alone = alone[known]
+    known_groups = alone[known]
     y = y[known]
-    pairs, counts = np.unique(np.column_stack([alone, y]), axis=0, return_counts=True)
+    pairs, counts = np.unique(
+        np.column_stack([known_groups, y]), axis=0, return_counts=True
+    )
     answers = np.bincount(pairs[:, 0], minlength=1)
-    rows = int(np.sum(answers[alone] > 1)) if len(alone) else 0
+    rows = int(np.sum(answers[known_groups] > 1)) if len(known_groups) else 0
     best = np.zeros(len(answers))
     np.maximum.at(best, pairs[:, 0], counts)
-    if any(not g.categorical and count_distinct(g.numbers) > 20 for g in targets):
+    if any(not g.categorical and _count_distinct(g.numbers) > 20 for g in targets):
         return rows, None
     return rows, float(best.sum() / max(len(y), 1))
 
 
-def copies_across_folds(groups, splits):
+def _copies_across_folds(groups, splits):
     """For each fold: number of test rows with a copy in training, and of test rows."""
-    out = []
+    counts = []
     for train, test in splits or ():
-        there = np.zeros(int(groups.max(initial=0)) + 1, bool)
-        there[groups[np.asarray(train)]] = True
+        in_training = np.zeros(int(groups.max(initial=0)) + 1, bool)
+        in_training[groups[np.asarray(train)]] = True
         test = np.asarray(test)
         count = int(test.sum()) if test.dtype == bool else len(test)
-        out.append((int(there[groups[test]].sum()), count))
-    return tuple(out)
+        counts.append((int(in_training[groups[test]].sum()), count))
+    return tuple(counts)
 
 
-def examples_of(groups, most=5):
+def _examples_of(groups, most=5):
     """Rows of the first few groups of duplicates."""
     counts = np.bincount(groups, minlength=1)
-    several = np.flatnonzero(counts[groups] > 1)
-    first = list(dict.fromkeys(groups[several[:1000]].tolist()))[:most]
+    repeated = np.flatnonzero(counts[groups] > 1)
+    first = list(dict.fromkeys(groups[repeated[:1000]].tolist()))[:most]
     return tuple(
-        tuple(int(i) for i in several[groups[several] == g][:5]) for g in first
+        tuple(int(i) for i in repeated[groups[repeated] == g][:5]) for g in first
     )
 
 
-def duplicate_findings(d):
+def _duplicate_findings(d):
     """Findings about duplicate rows."""
-    some = ""
+    example_text = ""
     if d.examples:
         rows = " and ".join(str(i + 1) for i in d.examples[0][:2])
-        some = f", for example rows {rows}"
+        example_text = f", for example rows {rows}"
     chance = d.exact > 0 and d.by_chance > 0.2 * d.exact
     if d.exact:
         word = "repeats" if d.exact == 1 else "repeat"
-        text = f"{d.exact} of {d.rows} rows {word} another row exactly{some}."
+        text = f"{d.exact} of {d.rows} rows {word} another row exactly{example_text}."
         if chance:
             text += " With so few different values this can be chance."
-        few = d.exact <= max(2, 0.002 * d.rows)
+        is_rare = d.exact <= max(2, 0.002 * d.rows)
         yield make_finding(
             "duplicates",
-            "note" if chance or few else "warning",
+            "note" if chance or is_rare else "warning",
             text,
             rows=d.rows,
             exact=d.exact,
@@ -325,7 +333,7 @@ def duplicate_findings(d):
         word = "repeats" if d.near == 1 else "repeat"
         text = (
             f"{d.near} of {d.rows} rows {word} another row but for a tiny change of "
-            f"numbers or of the case of texts{'' if d.exact else some}."
+            f"numbers or of the case of texts{'' if d.exact else example_text}."
         )
         yield make_finding(
             "near duplicates",
@@ -336,22 +344,22 @@ def duplicate_findings(d):
             near=d.near,
         )
     if d.crossing and sum(c for c, _ in d.crossing):
-        yield crossing_finding(d, chance)
+        yield _crossing_finding(d, chance)
     if d.conflicting:
         text = f"{d.conflicting} rows have the same inputs as a row with another target"
         if d.ceiling is not None and d.ceiling < 0.9995:
             text += f"; no model can be right in more than {d.ceiling:.1%} of the rows"
-        few = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
+        is_rare = d.conflicting <= max(2, 0.002 * d.rows)  # as of `duplicates`
         yield make_finding(
             "conflicting duplicates",
-            "note" if chance or few else "warning",
+            "note" if chance or is_rare else "warning",
             text + ".",
             rows=d.conflicting,
             ceiling=d.ceiling,
         )
 
 
-def crossing_finding(d, chance):
+def _crossing_finding(d, chance):
     copies, tests = (sum(v) for v in zip(*d.crossing, strict=True))
     share = copies / max(tests, 1)
     text = (

@@ -117,16 +117,16 @@ def find_entities(view, target=None, random_state=0) -> list[Entity]:
             if codes.max(initial=0) > 0:
                 coded[c.name] = codes
     keys = {
-        (c.name,): with_missing_apart(coded[c.name], c.missing)
+        (c.name,): _with_missing_apart(coded[c.name], c.missing)
         for c in view.columns
-        if c.name in coded and c.name != target and may_be_key(c)
+        if c.name in coded and c.name != target and _may_be_key(c)
     }
     if not coded:
         return []
-    found = entities_of(view, keys, coded)
-    if not found:
-        found = entities_of(view, pair_keys(keys, view.n), coded, keys)
-    return without_coarser(sorted(found, key=lambda e: -len(e.determined)), keys)
+    entities = _entities_of(view, keys, coded)
+    if not entities:
+        entities = _entities_of(view, _pair_keys(keys, view.n), coded, keys)
+    return _without_coarser(sorted(entities, key=lambda e: -len(e.determined)), keys)
 
 
 def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
@@ -145,44 +145,46 @@ def entities_by_target(view, y, known=(), target=None) -> list[Entity]:
     if any(e.certain for e in known):  # what belongs to them is alike as well
         return []
     if np.isnan(y).any():
-        there = np.flatnonzero(~np.isnan(y))
-        view, y = view.take(there), y[there]
+        has_target = np.flatnonzero(~np.isnan(y))
+        view, y = view.take(has_target), y[has_target]
     if len(y) < FEWEST_REPEATS:
         return []
     determined = {e.columns: e.determined for e in known}
     residuals = linear_residuals(view, y)
-    out = []
+    entities = []
     for c in view.columns:
-        if c.kind == "empty" or c.name == target or not may_be_key(c):
+        if c.kind == "empty" or c.name == target or not _may_be_key(c):
             continue
-        if CLOCKED.search(c.name) or are_years(c):
+        if CLOCKED.search(c.name) or _are_years(c):
             continue
         codes = c.labelled()
         if (codes < 0).any():
             continue
         z = np.unique(codes, return_inverse=True)[1].ravel()
-        if not is_repeated(z):
+        if not _is_repeated(z):
             continue
-        own = c.numbers is None and len(c.levels) <= LEVELS
-        rest = linear_residuals(view.without({c.name}), y) if own else residuals
+        is_coded = c.numbers is None and len(c.levels) <= LEVELS
+        rest = linear_residuals(view.without({c.name}), y) if is_coded else residuals
         shares = [adjusted_correlation_ratio(z, v) ** 2 for v in (y, rest)]
         share = max(s if np.isfinite(s) else 0.0 for s in shares)
         scores = y if shares[0] == share else rest
-        if not share > SHARED or not differs_by_key(z, scores):
+        if not share > SHARED or not _differs_by_key(z, scores):
             continue
         rows_of_one = view.n / (z.max() + 1)
-        others = determined.get((c.name,), ())
+        other_columns = determined.get((c.name,), ())
         named = bool(ENTITY.search(c.name) or ID_NAME.search(c.name))
-        nominal = c.numbers is not None and jumps_between_values(z, scores)
-        few = len(others) > 0 and rows_of_one <= FEW_OF_ONE
-        certain = bool((named or nominal or few) and rows_of_one <= FEW_ROWS)
+        nominal = c.numbers is not None and _jumps_between_values(z, scores)
+        has_few_rows = len(other_columns) > 0 and rows_of_one <= FEW_OF_ONE
+        certain = bool((named or nominal or has_few_rows) and rows_of_one <= FEW_ROWS)
         if named or nominal or c.numbers is None:
             count = int(z.max()) + 1
-            out.append(Entity((c.name,), count, view.n, others, certain, float(share)))
-    return sorted(out, key=lambda e: (not e.certain, -e.share))
+            entities.append(
+                Entity((c.name,), count, view.n, other_columns, certain, float(share))
+            )
+    return sorted(entities, key=lambda e: (not e.certain, -e.share))
 
 
-def are_years(c) -> bool:
+def _are_years(c) -> bool:
     """Whether a column holds whole numbers in a row that look like years."""
     if c.numbers is None:
         return False
@@ -191,50 +193,52 @@ def are_years(c) -> bool:
     return bool(inside and np.mean(np.diff(values) == 1) > 0.8)
 
 
-def differs_by_key(z, y) -> bool:
+def _differs_by_key(z, y) -> bool:
     """Whether means of y by key differ beyond doubt, by the F test."""
     k = int(z.max()) + 1
     n = len(y)
     counts = np.bincount(z)
     means = np.bincount(z, y) / counts
-    within = float(((y - means[z]) ** 2).sum())
-    between = float(counts @ (means - y.mean()) ** 2)
-    if within == 0:
-        return between > 0
-    F = (between / (k - 1)) / (within / (n - k))
+    within_groups = float(((y - means[z]) ** 2).sum())
+    between_groups = float(counts @ (means - y.mean()) ** 2)
+    if within_groups == 0:
+        return between_groups > 0
+    F = (between_groups / (k - 1)) / (within_groups / (n - k))
     return bool(scipy.stats.f.logsf(F, k - 1, n - k) < CHANCE * np.log(10))
 
 
-def jumps_between_values(z, y) -> bool:
+def _jumps_between_values(z, y) -> bool:
     """Whether the mean of y jumps from value to value of an ordered key, eq. (2)."""
-    first, second = halves_of_values(z, y)
+    first, second = _halves_of_values(z, y)
     if len(first) < 5:
         return False
-    between = np.cov(first, second)[0, 1]
+    covariance = np.cov(first, second)[0, 1]
     d, e = (m[1:-1] - (m[:-2] + m[2:]) / 2 for m in (first, second))
     products = d * e
     error = products.std(ddof=1) / np.sqrt(len(products))
     mean = products.mean()
-    return bool(mean > 0.75 * between > 0 and mean > SURE * error)
+    return bool(mean > 0.75 * covariance > 0 and mean > SURE * error)
 
 
-def halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
+def _halves_of_values(z, y) -> tuple[np.ndarray, np.ndarray]:
     """Means of y over every other row of each value of a key, and over the others."""
     order = np.argsort(z, kind="stable")
     counts = np.bincount(z)
     start = np.cumsum(counts) - counts
     half = np.empty(len(z), int)
     half[order] = (np.arange(len(z)) - start[z[order]]) % 2
-    several = counts > 1
+    is_repeated_value = counts > 1
     means = []
     for k in (0, 1):
         rows = half == k
         size = np.maximum(np.bincount(z[rows], minlength=len(counts)), 1)
-        means.append((np.bincount(z[rows], y[rows], len(counts)) / size)[several])
+        means.append(
+            (np.bincount(z[rows], y[rows], len(counts)) / size)[is_repeated_value]
+        )
     return means[0], means[1]
 
 
-def may_be_key(c) -> bool:
+def _may_be_key(c) -> bool:
     """Whether a column may name people or things: a text, or whole numbers."""
     if c.numbers is None:
         return True
@@ -242,7 +246,7 @@ def may_be_key(c) -> bool:
     return c.kind == "number" and len(x) > 0 and bool(np.all(x == np.floor(x)))
 
 
-def with_missing_apart(codes, missing) -> np.ndarray:
+def _with_missing_apart(codes, missing) -> np.ndarray:
     """Codes in which every missing value is one of its own: it names nobody."""
     if not missing.any():
         return codes
@@ -251,58 +255,58 @@ def with_missing_apart(codes, missing) -> np.ndarray:
     return np.unique(codes, return_inverse=True)[1].ravel()
 
 
-def is_repeated(codes) -> bool:
+def _is_repeated(codes) -> bool:
     """Whether enough different values come in several rows."""
     sizes = np.bincount(codes)
     repeats = len(codes) - len(sizes)
-    several = np.count_nonzero(sizes > 1)
-    return several >= FEWEST_VALUES and repeats >= max(
+    n_repeated = np.count_nonzero(sizes > 1)
+    return n_repeated >= FEWEST_VALUES and repeats >= max(
         FEWEST_REPEATS, REPEATED * len(codes)
     )
 
 
-def pair_keys(keys, n) -> dict:
+def _pair_keys(keys, n) -> dict:
     """Pairs of candidate columns as keys: persons numbered within each site."""
     coarse = [k for k, codes in keys.items() if codes.max() + 1 < n / 2][:PAIRED]
-    out = {}
+    joint_keys = {}
     for a, b in combinations(coarse, 2):
         sizes = int(keys[a].max()) + 1, int(keys[b].max()) + 1
         joint = keys[a].astype(np.int64) * sizes[1] + keys[b]
         joint = np.unique(joint, return_inverse=True)[1].ravel()
         if joint.max() + 1 > 1.5 * max(sizes):  # neither determines the other
-            out[a + b] = joint
-    return out
+            joint_keys[a + b] = joint
+    return joint_keys
 
 
-def entities_of(view, keys, coded, parts=None) -> list[Entity]:
+def _entities_of(view, keys, coded, parts=None) -> list[Entity]:
     """The keys among some candidates that determine columns.
 
     `parts` are the single columns of pairs, which must not do so alone.
     """
-    out = []
+    entities = []
     table = np.stack(list(coded.values())).astype(np.int32)
     for names, codes in keys.items():
-        if not is_repeated(codes):
+        if not _is_repeated(codes):
             continue
         count = int(codes.max()) + 1
         repeats = repeats_of(codes)
-        likely = often_equal(repeats, table)
+        likely = _often_equal(repeats, table)
         ordered = len(names) == 1 and view[names[0]].numbers is not None
-        alone = [repeats_of(parts[k,]) for k in names] if parts else []
+        part_repeats = [repeats_of(parts[k,]) for k in names] if parts else []
         determined = tuple(
-            other
-            for (other, values), may_be in zip(coded.items(), likely, strict=True)
+            other_name
+            for (other_name, values), may_be in zip(coded.items(), likely, strict=True)
             if may_be
-            and other not in names
+            and other_name not in names
             and is_determined(repeats, values)
-            and not (may_be_key(view[other]) and is_alias(codes, values))
-            and not (ordered and is_made_from(codes, values))
-            and not any(is_determined(r, values) for r in alone)
+            and not (_may_be_key(view[other_name]) and _is_alias(codes, values))
+            and not (ordered and _is_made_from(codes, values))
+            and not any(is_determined(r, values) for r in part_repeats)
         )
         certain = len(determined) >= 2 and view.n <= FEW_ROWS * count
         if determined:
-            out.append(Entity(names, count, view.n, determined, certain))
-    return out
+            entities.append(Entity(names, count, view.n, determined, certain))
+    return entities
 
 
 class Repeats(NamedTuple):
@@ -317,15 +321,15 @@ class Repeats(NamedTuple):
 def repeats_of(key) -> Repeats:
     """The pairs of neighbouring rows with the same value of a key."""
     order = np.argsort(key, kind="stable")
-    same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    return Repeats(key, order[same], order[same + 1], np.bincount(key))
+    is_same_key = np.flatnonzero(key[order][1:] == key[order][:-1])
+    return Repeats(key, order[is_same_key], order[is_same_key + 1], np.bincount(key))
 
 
-def often_equal(repeats, table) -> np.ndarray:
+def _often_equal(repeats, table) -> np.ndarray:
     """Mask (d,) of columns of codes (d, n) that may be determined, by some pairs."""
     pairs = len(repeats.first)
-    some = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
-    equal = table[:, repeats.first[some]] == table[:, repeats.second[some]]
+    sampled = np.linspace(0, pairs - 1, min(pairs, SOME_PAIRS)).astype(int)
+    equal = table[:, repeats.first[sampled]] == table[:, repeats.second[sampled]]
     return equal.mean(1) > 1 - 10 * (1 - CONSTANT)
 
 
@@ -336,48 +340,48 @@ def is_determined(repeats, values) -> bool:
         return False
     changed = np.zeros(len(sizes), bool)
     changed[key[first[values[first] != values[second]]]] = True
-    several = sizes > 1
-    agree = float(np.mean(~changed[several]))
+    is_repeated_value = sizes > 1
+    agree = float(np.mean(~changed[is_repeated_value]))
     if agree < CONSTANT:
         return False
     shares = np.bincount(values) / len(values)
-    m, times = np.unique(sizes[several], return_counts=True)
+    m, times = np.unique(sizes[is_repeated_value], return_counts=True)
     by_chance = np.log10([np.sum(shares**k) for k in m])
     return float(agree * times @ by_chance) < CHANCE
 
 
-def is_alias(key, values) -> bool:
+def _is_alias(key, values) -> bool:
     """Whether the values determine the key in turn: another name of the same."""
     pairs = np.unique(np.column_stack([key, values]), axis=0)
     return len(pairs) <= 1.02 * (int(values.max()) + 1)
 
 
-def is_made_from(key, values) -> bool:
+def _is_made_from(key, values) -> bool:
     """Whether values follow an ordered key: in order, or in few intervals of it."""
     order = np.argsort(key, kind="stable")
-    along = values[order]
+    in_key_order = values[order]
     count = int(values.max()) + 1
     if count > 0.5 * (int(key.max()) + 1):
-        steps = np.sign(np.diff(along.astype(np.int64)))
+        steps = np.sign(np.diff(in_key_order.astype(np.int64)))
         steps = steps[steps != 0]
         return bool(abs(steps.sum()) >= CONSTANT * len(steps))
-    return int(np.count_nonzero(np.diff(along))) < 2 * count
+    return int(np.count_nonzero(np.diff(in_key_order))) < 2 * count
 
 
-def without_coarser(found, keys) -> list[Entity]:
+def _without_coarser(found, keys) -> list[Entity]:
     """Without keys that a finer key determines, nor other names of the same."""
-    out: list[Entity] = []
+    finest: list[Entity] = []
     for e in found:
         if len(e.columns) == 1 and any(
             set(e.columns) <= set(f.determined) for f in found if f is not e
         ):
             continue
-        same = [
+        equivalents = [
             f
-            for f in out
+            for f in finest
             if len(e.columns) == len(f.columns) == 1
-            and is_alias(keys[e.columns], keys[f.columns])
+            and _is_alias(keys[e.columns], keys[f.columns])
         ]
-        if not same:
-            out.append(e)
-    return out
+        if not equivalents:
+            finest.append(e)
+    return finest

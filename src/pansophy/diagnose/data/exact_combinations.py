@@ -58,7 +58,7 @@ def rounding_of(y) -> float:
     return 1e-6 * scale
 
 
-def trimmed_fit(A, y) -> np.ndarray:
+def _trimmed_fit(A, y) -> np.ndarray:
     """Coefficients of A by concentration steps of least squares."""
     size = int(np.ceil(KEPT_ROWS * len(y)))
     kept = np.arange(len(y))
@@ -86,27 +86,27 @@ def find_exact_combination(X, y, names) -> ExactCombination | None:
     center = X.mean(0)
     A = np.column_stack([np.ones(n), (X[:, use] - center[use]) / scale[use]])
     holds = lambda w, A: float(np.mean(np.abs(y - A @ w) <= 1.5 * unit))
-    w = trimmed_fit(A, y)
+    w = _trimmed_fit(A, y)
     if holds(w, A) < EXACT_ROWS:
         return None
     largest = 1 + np.argsort(-np.abs(w[1:]), kind="stable")
     for k in range(1, min(len(largest), MOST_TERMS) + 1):  # as few terms as will do
         parts = largest[:k]
-        alone = A[:, [0, *parts]]
-        w = trimmed_fit(alone, y)
-        share = holds(w, alone)
+        without_constant = A[:, [0, *parts]]
+        w = _trimmed_fit(without_constant, y)
+        share = holds(w, without_constant)
         if share >= EXACT_ROWS:
             break
     else:
         return None
     if k == 1:  # a copy, which is told elsewhere
         return None
-    at = np.flatnonzero(use)[parts - 1]
-    weights = w[1:] / scale[at]
-    intercept = float(w[0] - weights @ center[at])
+    columns = np.flatnonzero(use)[parts - 1]
+    weights = w[1:] / scale[columns]
+    intercept = float(w[0] - weights @ center[columns])
     order = np.argsort(-np.abs(w[1:]), kind="stable")
     return ExactCombination(
-        [names[at[k]] for k in order],
+        [names[columns[k]] for k in order],
         [float(weights[k]) for k in order],
         intercept,
         share,
@@ -126,9 +126,9 @@ class ExactProduct(NamedTuple):
         """`'weight' / 'height'^2`."""
         pairs = list(zip(self.columns, self.exponents, strict=True))
         power = lambda name, e: repr(name) + (f"^{e:g}" if e != 1 else "")
-        above = [power(name, e) for name, e in pairs if e > 0]
-        below = [power(name, -e) for name, e in pairs if e < 0]
-        return " / ".join([" x ".join(above) or "1", *below])
+        numerator = [power(name, e) for name, e in pairs if e > 0]
+        denominator = [power(name, -e) for name, e in pairs if e < 0]
+        return " / ".join([" x ".join(numerator) or "1", *denominator])
 
 
 def find_exact_product(X, y, names) -> ExactProduct | None:
@@ -150,7 +150,7 @@ def find_exact_product(X, y, names) -> ExactProduct | None:
     if not (scale > 0).all():
         return None
     z = np.log(np.abs(y))
-    fitted = trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
+    fitted = _trimmed_fit(np.column_stack([np.ones(n), logs / scale]), z)[1:] / scale
     exponents = np.round(2 * fitted) / 2
     terms = np.flatnonzero(exponents)
     if not 2 <= len(terms) <= MOST_TERMS:
@@ -172,7 +172,7 @@ def find_exact_product(X, y, names) -> ExactProduct | None:
     return ExactProduct(columns, exponents.tolist(), factor, share)
 
 
-def product_leak(X, y, names, target_name):
+def _product_leak(X, y, names, target_name):
     """Finding for a target that is a product or a ratio of columns."""
     result = find_exact_product(X, y, names)
     if result is None:
@@ -207,23 +207,23 @@ def exact_combination_leak(inputs, target, done):
     ][:MOST_COLUMNS]
     if len(plain) < 2:
         return
-    whole = ~np.any([c.missing for c in plain], axis=0)
-    X = np.column_stack([np.asarray(c.numbers, float)[whole] for c in plain])
+    is_complete = ~np.any([c.missing for c in plain], axis=0)
+    X = np.column_stack([np.asarray(c.numbers, float)[is_complete] for c in plain])
     names = [c.name for c in plain]
-    result = find_exact_combination(X, target.y[whole], names)
+    result = find_exact_combination(X, target.y[is_complete], names)
     if result is None:
-        yield from product_leak(X, target.y[whole], names, target.name)
+        yield from _product_leak(X, target.y[is_complete], names, target.name)
         return
     terms = " ".join(
         f"{'-' if v < 0 else '+'} {abs(v):.6g} x {name!r}"
         for name, v in zip(result.columns[:6], result.weights)
     ).removeprefix("+ ")
-    more = " ..." if len(result.columns) > 6 else ""
+    ellipsis = " ..." if len(result.columns) > 6 else ""
     rows = "all rows" if result.share == 1 else f"{result.share:.1%} of the rows"
     text = (
-        f"On {rows} the target {target.name!r} equals {terms}{more} up to a constant "
-        "and rounding. If these columns are known only together with the target, every "
-        "score here is too good."
+        f"On {rows} the target {target.name!r} equals {terms}{ellipsis} up to a "
+        "constant and rounding. If these columns are known only together with the "
+        "target, every score here is too good."
     )
     yield make_finding(
         "linear combination",

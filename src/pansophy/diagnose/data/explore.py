@@ -190,7 +190,7 @@ def explore(
         ignore = {*ignore, *(c.name for c in schema.columns if c.role == "ignore")}
     if task not in (None, *TASKS):
         raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}.")
-    n, view, splits, read = rows_to_examine(table, max_rows, splits, random_state)
+    n, view, splits, read = _rows_to_examine(table, max_rows, splits, random_state)
     target_names = [target] if isinstance(target, str) else list(target or ())
     for name in (*target_names, group, time, by, *(() if schema else ignore)):
         if name is not None:
@@ -211,32 +211,32 @@ def explore(
         changed = None
         left = {*ignore, *target_names}
         listed = task == "multilabel" and len(targets) == 1
-        findings = notes + examine_table(
+        findings = notes + _examine_table(
             view, targets, copies, group, time, ignore, random_state, listed, weight
         )
         if by is not None:
-            findings += simpson_reversals(view, targets, by)
+            findings += _simpson_reversals(view, targets, by)
         if other is not None:
-            _, new, _, _ = rows_to_examine(other, max_rows, None, random_state)
+            _, new, _, _ = _rows_to_examine(other, max_rows, None, random_state)
             changed = drift(
                 view.without(left), new, ignore=left, random_state=random_state
             )
             findings += changed.findings
-        about = (
+        table_overview = (
             overview(view, ignore=left, random_state=random_state) if whole else None
         )
-    if about is not None:
-        findings += odd_row_findings(about)
+    if table_overview is not None:
+        findings += _odd_row_findings(table_overview)
     if n > view.n:
         text = f"A random sample of {view.n} of {n} rows was looked at."
         findings.append(make_finding("sample", "note", text, rows=n, sampled=view.n))
     if schema is not None:
-        findings = [soften_leak(f, schema) for f in findings]
-    task_found = (task or target_description(targets)) if targets else None
-    part, part_targets = rows_to_show(view.without(set(ignore)), targets, random_state)
+        findings = [_soften_leak(f, schema) for f in findings]
+    task_found = (task or _target_description(targets)) if targets else None
+    part, part_targets = _rows_to_show(view.without(set(ignore)), targets, random_state)
     return Exploration(
-        by_severity(limit_findings(findings)),
-        about,
+        by_severity(_limit_findings(findings)),
+        table_overview,
         rows=n,
         columns=len(view.columns),
         sampled=view.n,
@@ -250,7 +250,7 @@ def explore(
     )
 
 
-def rows_to_show(view, targets, seed) -> tuple[TableView | None, list[TargetColumn]]:
+def _rows_to_show(view, targets, seed) -> tuple[TableView | None, list[TargetColumn]]:
     """A sample of the rows and of their targets, for views against the target."""
     if not targets:
         return None, []
@@ -260,15 +260,15 @@ def rows_to_show(view, targets, seed) -> tuple[TableView | None, list[TargetColu
     return view.take(pick), [g.take(pick) for g in targets]
 
 
-def target_description(targets) -> str:
+def _target_description(targets) -> str:
     if len(targets) > 1:
         return "multilabel"
     return "classification" if targets[0].kind == "class" else "regression"
 
 
-def rows_to_examine(table, most, splits, seed):
+def _rows_to_examine(table, most, splits, seed):
     """The number of rows, a view of the (sampled) rows, their splits, and as Arrow."""
-    if most is not None and is_large(table):
+    if most is not None and _is_large(table):
         n = count_table_rows(table)
         sample = sample_table_rows(table, most, seed)
         return n, table_view(sample), None, sample
@@ -283,16 +283,16 @@ def rows_to_examine(table, most, splits, seed):
     pick = sample_rows(n, most, seed)
     if pick is not None:
         table = table.take(pick)
-        splits = splits_of_subset(splits, pick, n)
+        splits = _splits_of_subset(splits, pick, n)
     return n, table_view(table), splits, table if arrows else None
 
 
-def is_large(table) -> bool:
+def _is_large(table) -> bool:
     named = isinstance(table, (str, os.PathLike)) and os.path.exists(table)
     return bool(named) and os.path.getsize(table) > LARGE_FILE
 
 
-def splits_of_subset(splits, pick, n):
+def _splits_of_subset(splits, pick, n):
     """Splits restricted to the rows in `pick`, by their new positions."""
     if splits is None:
         return None
@@ -302,7 +302,7 @@ def splits_of_subset(splits, pick, n):
     return [(new(a), new(b)) for a, b in splits]
 
 
-def examine_table(
+def _examine_table(
     view, targets, copies, group, time, ignore, seed, listed=False, weight=None
 ) -> list[Finding]:
     """Findings about the columns, rows and targets of one table."""
@@ -321,7 +321,7 @@ def examine_table(
     findings += check_outliers(used)
     findings += copies.findings
     for target in targets:
-        findings += target_findings(target, listed)
+        findings += _target_findings(target, listed)
     if targets:
         inputs = view.without({*ignore})
         findings += frequency_table_findings(inputs, target_names, weight)
@@ -350,7 +350,7 @@ def examine_table(
     return findings
 
 
-def soften_leak(f, schema) -> Finding:
+def _soften_leak(f, schema) -> Finding:
     """Lowers an alarm to a warning if its column is not among the inputs."""
     unused = {c.name for c in schema.columns} - {c.name for c in schema.used}
     if f.severity != "alarm" or f.column not in unused - {schema.group, schema.time}:
@@ -360,35 +360,35 @@ def soften_leak(f, schema) -> Finding:
     )
 
 
-def target_findings(target, listed=False) -> list[Finding]:
+def _target_findings(target, listed=False) -> list[Finding]:
     """Findings about a target: constant, missing values, imbalance of classes.
 
     Texts that list several labels (`listed`) are not checked for imbalance.
     """
     known = target.known
-    out = []
+    target_findings = []
     if not target.varies:
         text = f"The target {target.name!r} has one value: there is nothing to learn."
         return [make_finding("constant target", "alarm", text, column=target.name)]
     if not known.all():
         gone = int((~known).sum())
         text = f"The target {target.name!r} is missing in {gone} of {len(known)} rows."
-        out.append(
+        target_findings.append(
             make_finding("missing target", "note", text, column=target.name, count=gone)
         )
     if target.kind == "class" and target.k < 0.5 * known.sum() and not listed:
         words = np.array([c.strip("'") for c in target.classes], object)
         findings = imbalance(words[target.y[known]].astype(str)).findings
-        out += [f._replace(column=target.name) for f in findings]
-    return out
+        target_findings += [f._replace(column=target.name) for f in findings]
+    return target_findings
 
 
-def simpson_reversals(view, targets, by) -> list[Finding]:
+def _simpson_reversals(view, targets, by) -> list[Finding]:
     """Findings for comparisons of binary columns that reverse within levels of `by`."""
     z, words = strata_of(view[by], 5)
-    out = []
+    reversals = []
     if not 2 <= len(words) <= 50:
-        return out
+        return reversals
     for target in targets:
         if target.kind == "class" and target.k != 2:
             continue
@@ -400,13 +400,13 @@ def simpson_reversals(view, targets, by) -> list[Finding]:
                 continue
             a, levels = binary_codes(c)
             names = (target.name, c.name, by)
-            out += compare_within_levels(
+            reversals += compare_within_levels(
                 y, a, z, np.ones(view.n), words, names, levels
             ).findings
-    return out
+    return reversals
 
 
-def odd_row_findings(about) -> list[Finding]:
+def _odd_row_findings(about) -> list[Finding]:
     """Finding for outlying rows, by their isolation scores."""
     k = about.outliers.get("count", 0)
     if not k:
@@ -420,7 +420,7 @@ def odd_row_findings(about) -> list[Finding]:
     ]
 
 
-def limit_findings(findings) -> list[Finding]:
+def _limit_findings(findings) -> list[Finding]:
     """At most MOST_TOLD findings of one kind and severity; the rest in one line."""
     kept = []
     seen = {}
@@ -434,11 +434,8 @@ def limit_findings(findings) -> list[Finding]:
             extra.setdefault(key, []).append(f.column)
     for (kind, severity), columns in extra.items():
         names = [c for c in columns if c]
-        some = ", ".join(repr(c) for c in names[:5]) + (
-            ", ..." if len(names) > 5 else ""
-        )
-        text = (
-            f"{len(columns)} more findings of the kind '{kind}': {some or 'see above'}."
-        )
+        shown = ", ".join(repr(c) for c in names[:5]) or "see above"
+        shown += ", ..." if len(names) > 5 else ""
+        text = f"{len(columns)} more findings of the kind '{kind}': {shown}."
         kept.append(make_finding(kind, severity, text, columns=names))
     return kept

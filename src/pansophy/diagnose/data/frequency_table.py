@@ -31,7 +31,7 @@ def count_column(view) -> str | None:
     factors, counts = [], []
     for c in view.columns:
         values = np.unique(c.labelled())
-        if may_count(c):
+        if _may_count(c):
             counts.append(c)
         elif 2 <= len(values) <= LEVELS:
             factors.append(c)
@@ -39,20 +39,24 @@ def count_column(view) -> str | None:
             return None
     if len(counts) > 1:  # a factor may be whole numbers too: the one that repeats
         counts.sort(key=lambda c: len(np.unique(c.numbers)))
-        *more, last = counts
-        if any(len(np.unique(c.numbers)) > LEVELS for c in more):
+        *factors_counted, last = counts
+        if any(len(np.unique(c.numbers)) > LEVELS for c in factors_counted):
             return None
-        factors, counts = factors + more, [last]
+        factors, counts = factors + factors_counted, [last]
     if not counts or len(factors) < 2 or view.n < FEWEST:
         return None
     codes = np.column_stack([c.labelled() for c in factors])
     possible = np.prod([float(len(np.unique(z))) for z in codes.T])
-    once = len(np.unique(codes, axis=0)) == view.n
-    enough = float(counts[0].numbers.sum()) >= REPEATS * view.n
-    return counts[0].name if once and enough and view.n >= COMPLETE * possible else None
+    occurs_once = len(np.unique(codes, axis=0)) == view.n
+    has_repeats = float(counts[0].numbers.sum()) >= REPEATS * view.n
+    return (
+        counts[0].name
+        if occurs_once and has_repeats and view.n >= COMPLETE * possible
+        else None
+    )
 
 
-def may_count(c) -> bool:
+def _may_count(c) -> bool:
     """Whether a column may be numbers of rows."""
     if c.kind != "number" or c.missing.any():
         return False

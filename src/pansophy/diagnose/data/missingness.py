@@ -39,7 +39,7 @@ class Missingness:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(missingness_findings(self))
+        return list(_missingness_findings(self))
 
     def __str__(self):
         if not self.shares:
@@ -68,19 +68,19 @@ def missingness(table, *, most=10) -> Missingness:
         return Missingness(view.n, view.n, {}, [], [], [])
     R = np.column_stack([m for _, m in holes])
     shares = {c.name: float(m.mean()) for c, m in holes}
-    patterns = frequent_missing_patterns(R, [c.name for c, _ in holes], most)
+    patterns = _frequent_missing_patterns(R, [c.name for c, _ in holes], most)
     masks = [(c, m) for c, m in holes if 10 <= m.sum() <= len(m) - 10][:100]
     return Missingness(
         view.n,
         int((~R.any(1)).sum()),
         shares,
         patterns,
-        jointly_missing_columns(masks),
-        missingness_dependence(view, masks[:40]),
+        _jointly_missing_columns(masks),
+        _missingness_dependence(view, masks[:40]),
     )
 
 
-def frequent_missing_patterns(R, names, most):
+def _frequent_missing_patterns(R, names, most):
     """The most frequent sets of missing columns, with their numbers of rows."""
     packed = np.packbits(R, axis=1)
     _, first, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
@@ -91,39 +91,39 @@ def frequent_missing_patterns(R, names, most):
     ]
 
 
-def jointly_missing_columns(masks):
+def _jointly_missing_columns(masks):
     """Pairs of columns that are missing in the same rows."""
     if len(masks) < 2:
         return []
     r = pairwise_correlation(np.column_stack([m for _, m in masks]).astype(float))
-    out = [
+    pairs = [
         (masks[i][0].name, masks[j][0].name, float(r[i, j]))
         for i, j in np.argwhere(np.triu(r >= TOGETHER, 1))
     ]
-    return sorted(out, key=lambda p: -p[2])
+    return sorted(pairs, key=lambda p: -p[2])
 
 
-def missingness_dependence(view: TableView, masks):
+def _missingness_dependence(view: TableView, masks):
     """Pairs (missing column, predictor, area) significant after Holm, eq. (1)."""
     results = []
     ranked = {}
     for c, gone in masks:
-        for other in view.columns:
-            if other.name == c.name:
+        for other_column in view.columns:
+            if other_column.name == c.name:
                 continue
-            if other.categorical:
-                if not 2 <= len(other.levels) <= 50:
+            if other_column.categorical:
+                if not 2 <= len(other_column.levels) <= 50:
                     continue
-                V = cramers_v(gone.astype(int), other.codes)
-                known = int((other.codes >= 0).sum())
-                p = scipy.stats.chi2.sf(V * V * known, len(other.levels) - 1)
-                results.append((c.name, other.name, 0.5 + V / 2, p))
+                V = cramers_v(gone.astype(int), other_column.codes)
+                known = int((other_column.codes >= 0).sum())
+                p = scipy.stats.chi2.sf(V * V * known, len(other_column.levels) - 1)
+                results.append((c.name, other_column.name, 0.5 + V / 2, p))
                 continue
-            if other.name not in ranked:
-                known = np.flatnonzero(~other.missing)
-                ranks = scipy.stats.rankdata(other.numbers[known])
-                ranked[other.name] = known, ranks
-            known, ranks = ranked[other.name]
+            if other_column.name not in ranked:
+                known = np.flatnonzero(~other_column.missing)
+                ranks = scipy.stats.rankdata(other_column.numbers[known])
+                ranked[other_column.name] = known, ranks
+            known, ranks = ranked[other_column.name]
             g = gone[known]
             k = int(g.sum())
             m = int((~g).sum())
@@ -132,17 +132,17 @@ def missingness_dependence(view: TableView, masks):
             area = (ranks[g].sum() - k * (k + 1) / 2) / (k * m)
             error = np.sqrt((k + m + 1) / (12 * k * m))
             p = 2 * scipy.stats.norm.sf(abs(area - 0.5) / error)
-            results.append((c.name, other.name, max(area, 1 - area), p))
+            results.append((c.name, other_column.name, max(area, 1 - area), p))
     if not results:
         return []
     sure = holm(np.nan_to_num([f[3] for f in results], nan=1.0)) < 0.01
-    out = [
+    dependent = [
         (a, b, float(s)) for (a, b, s, _), ok in zip(results, sure) if ok and s >= APART
     ]
-    return sorted(out, key=lambda d: -d[2])
+    return sorted(dependent, key=lambda d: -d[2])
 
 
-def missingness_findings(m, most=5):
+def _missingness_findings(m, most=5):
     for a, b, r in m.together[:most]:
         text = f"{a!r} and {b!r} are missing in the same rows (correlation {r:.3f})."
         yield make_finding("missing together", "note", text, column=a, of=b, r=r)

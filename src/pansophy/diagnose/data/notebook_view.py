@@ -36,7 +36,7 @@ def safe(text) -> str:
     return escape(" ".join(plain_text(text).split()))
 
 
-def table_row(cells, tag="td") -> str:
+def _table_row(cells, tag="td") -> str:
     """A row of (HTML, side) cells."""
     return "".join(
         f'<{tag} style="{CELL.format(side)}">{html}</{tag}>' for html, side in cells
@@ -61,11 +61,11 @@ def render_exploration_cell(e) -> str:
         else "<p>Nothing suspicious was found.</p>",
     ]
     if e.overview is not None:
-        parts.append(column_table_html(e.overview))
+        parts.append(_column_table_html(e.overview))
     return "\n".join([*parts, "</div>"])
 
 
-def column_table_html(overview) -> str:
+def _column_table_html(overview) -> str:
     """Every column in a line, folded away if there are very many."""
     heads = (
         ("column", "left"),
@@ -94,11 +94,11 @@ def column_table_html(overview) -> str:
             (f"{s.distinct:,}", "right"),
             (safe(usual), "left"),
         )
-        lines.append(f"<tr>{table_row(cells)}</tr>")
-    more = len(overview.columns) - MAX_COLUMNS_SHOWN
-    rest = f"<p>and {more} more columns</p>" if more > 0 else ""
+        lines.append(f"<tr>{_table_row(cells)}</tr>")
+    n_hidden = len(overview.columns) - MAX_COLUMNS_SHOWN
+    rest = f"<p>and {n_hidden} more columns</p>" if n_hidden > 0 else ""
     return (
         '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
-        f"<thead><tr>{table_row(heads, 'th')}</tr></thead>"
+        f"<thead><tr>{_table_row(heads, 'th')}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table></div>{rest}"
     )

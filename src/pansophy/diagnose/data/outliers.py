@@ -47,21 +47,27 @@ def column_outliers(c) -> ColumnOutliers | None:
     logs = x.min() > 0 and q[3] - q[2] > 1.5 * (q[2] - q[1])
     t = np.log(x) if logs else x
     q = np.quantile(t, [0.01, 0.1, 0.5, 0.9, 0.99]) if logs else q
-    up, down = (q[3] - q[2]) / 1.2816, (q[2] - q[1]) / 1.2816
-    if not (up > 0 and down > 0):
+    scale_up, scale_down = (q[3] - q[2]) / 1.2816, (q[2] - q[1]) / 1.2816
+    if not (scale_up > 0 and scale_down > 0):
         return None  # mostly one value: rare ones are no outliers
     z = max(LEAST, float(-ndtri(0.025 / n)))
-    high = max(q[2] + z * up, q[4] + 2.0 * (q[4] - q[3]))
-    low = min(q[2] - z * down, q[0] - 2.0 * (q[1] - q[0]))
-    out = np.flatnonzero((t > high) | (t < low))
-    if not len(out) or len(out) > 0.05 * n:
+    high = max(q[2] + z * scale_up, q[4] + 2.0 * (q[4] - q[3]))
+    low = min(q[2] - z * scale_down, q[0] - 2.0 * (q[1] - q[0]))
+    outlying = np.flatnonzero((t > high) | (t < low))
+    if not len(outlying) or len(outlying) > 0.05 * n:
         return None
-    far = out[
-        np.argmax(np.where(t[out] > high, (t[out] - high) / up, (low - t[out]) / down))
+    far = outlying[
+        np.argmax(
+            np.where(
+                t[outlying] > high,
+                (t[outlying] - high) / scale_up,
+                (low - t[outlying]) / scale_down,
+            )
+        )
     ]
     limits = np.exp([low, high]) if logs else (low, high)
     return ColumnOutliers(
-        c.name, known[out], float(limits[0]), float(limits[1]), float(x[far])
+        c.name, known[outlying], float(limits[0]), float(limits[1]), float(x[far])
     )
 
 
@@ -92,27 +98,27 @@ def check_outliers(view: TableView, most=10) -> list[Finding]:
     """Findings about outliers in single columns, the most outliers first."""
     results = [column_outliers(c) for c in view.columns if c.numbers is not None]
     results = sorted((f for f in results if f), key=lambda f: -len(f.rows))
-    out = []
+    findings = []
     for f in results[:most]:
         k = len(f.rows)
         value = "value is" if k == 1 else "values are"
         text = (
             f"{f.name!r}: {k} {value} far from the others (outside {f.low:.4g} to "
             f"{f.high:.4g}), the farthest {f.farthest:.6g} in row "
-            f"{row_of(f, view) + 1}."
+            f"{_row_of(f, view) + 1}."
         )
-        out.append(
+        findings.append(
             make_finding(
                 "outliers", "note", text, column=f.name, count=k, farthest=f.farthest
             )
         )
     if len(results) > most:
         text = f"{len(results) - most} more columns have values far from the others."
-        out.append(make_finding("outliers", "note", text, columns=len(results)))
-    return out
+        findings.append(make_finding("outliers", "note", text, columns=len(results)))
+    return findings
 
 
-def row_of(f, view) -> int:
+def _row_of(f, view) -> int:
     x = view[f.name].numbers[f.rows]
     return int(f.rows[np.flatnonzero(x == f.farthest)[0]])
 

@@ -74,7 +74,7 @@ class Overview:
             lines[0] += f" A sample of {self.sampled} rows was looked at as a whole."
         if self.components:
             a = self.components["shares"]
-            summary = cluster_findings(self.clusters)
+            summary = _cluster_findings(self.clusters)
             if len(self.components["loadings"]) > 2:
                 summary = (
                     f"two components hold {sum(a[:2]):.1%} of the variance of the "
@@ -87,7 +87,7 @@ class Overview:
         return "\n".join(lines)
 
 
-def cluster_findings(clusters) -> str:
+def _cluster_findings(clusters) -> str:
     if clusters["k"] == 1:
         return "no clear clusters"
     return f"{clusters['k']} clusters (silhouette {clusters['silhouette']:.2f})"
@@ -125,20 +125,20 @@ def overview(table, *, ignore=(), rows=5000, random_state=0) -> Overview:
         return Overview(
             view.n,
             part.n,
-            [summarize_column(c) for c in view.columns],
-            association_matrix(part),
-            *project_rows(M, owners, places, random_state),
+            [_summarize_column(c) for c in view.columns],
+            _association_matrix(part),
+            *_project_rows(M, owners, places, random_state),
             missingness(part),
         )
 
 
-def summarize_column(c) -> ColumnSummary:
+def _summarize_column(c) -> ColumnSummary:
     """Summary of one column: a histogram, or the most frequent levels."""
     gone = int(c.missing.sum())
     if c.categorical:
         counts = np.bincount(c.codes + 1, minlength=1)[1:]
         order = np.argsort(-counts, kind="stable")[:TOP]
-        top = [(shorten_text(c.levels[i]), int(counts[i])) for i in order if counts[i]]
+        top = [(_shorten_text(c.levels[i]), int(counts[i])) for i in order if counts[i]]
         return ColumnSummary(
             c.name, c.kind, c.type, gone, int((counts > 0).sum()), top=top
         )
@@ -147,9 +147,9 @@ def summarize_column(c) -> ColumnSummary:
         return ColumnSummary(c.name, c.kind, c.type, gone, 0)
     x = np.sort(x)
     distinct = 1 + int(np.count_nonzero(x[1:] != x[:-1]))
-    at = np.array(QUANTILES) * (len(x) - 1)
+    positions = np.array(QUANTILES) * (len(x) - 1)
     with np.errstate(over="ignore"):
-        counts, edges = column_histogram(x)
+        counts, edges = _column_histogram(x)
         mean, sd = float(x.mean()), float(x.std())
     return ColumnSummary(
         c.name,
@@ -159,14 +159,14 @@ def summarize_column(c) -> ColumnSummary:
         distinct,
         mean,
         sd,
-        quantiles=x[at.round().astype(int)].tolist(),
+        quantiles=x[positions.round().astype(int)].tolist(),
         edges=edges.tolist(),
         counts=counts.tolist(),
         skewness=skewness_of(x),
     )
 
 
-def column_histogram(x):
+def _column_histogram(x):
     """Histogram between the 0.5 % quantiles, with the tails in the outer bars."""
     low, high = x[int(0.005 * (len(x) - 1))], x[int(np.ceil(0.995 * (len(x) - 1)))]
     if not (high > low and np.isfinite(high - low)):
@@ -179,18 +179,18 @@ def column_histogram(x):
     return np.histogram(np.clip(x, low, high), edges)
 
 
-def shorten_text(text, most=60) -> str:
+def _shorten_text(text, most=60) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def association_matrix(part: TableView) -> dict:
+def _association_matrix(part: TableView) -> dict:
     """Association matrix of at most WIDEST columns, as a dict."""
-    few = TableView(part.n, part.columns[:WIDEST])
-    result = Association(few)
+    shown_view = TableView(part.n, part.columns[:WIDEST])
+    result = Association(shown_view)
     return {"names": result.names, "matrix": np.round(result.matrix, 4).tolist()}
 
 
-def project_rows(M, owners, places, seed):
+def _project_rows(M, owners, places, seed):
     """Principal components, clusters, density and outliers of the prepared rows."""
     n, d = M.shape
     if n < 5 or d < 1:
@@ -201,8 +201,8 @@ def project_rows(M, owners, places, seed):
     Z = pca.transform(M)
     shown = sample_rows(n, SHOWN, seed)
     shown = np.arange(n) if shown is None else shown
-    k, silhouette = number_of_clusters(M[shown], seed)
-    labels, sizes, about = describe_clusters(M, owners, k, seed)
+    k, silhouette = _number_of_clusters(M[shown], seed)
+    labels, sizes, descriptions = _describe_clusters(M, owners, k, seed)
     odd = row_outliers(M, seed)
     V = pca.components_
     loadings = [
@@ -219,7 +219,7 @@ def project_rows(M, owners, places, seed):
         "silhouette": silhouette,
         "sizes": sizes,
         "labels": labels[shown].tolist(),
-        "about": about,
+        "about": descriptions,
     }
     rows = odd.rows[:20]
     outliers = {
@@ -229,31 +229,33 @@ def project_rows(M, owners, places, seed):
         "row_scores": odd.scores[rows].tolist(),
         "count": len(odd.rows),
     }
-    return components, clusters, plane_density(Z, shown), outliers
+    return components, clusters, _plane_density(Z, shown), outliers
 
 
-def number_of_clusters(M, seed):
+def _number_of_clusters(M, seed):
     """The number of clusters and their silhouette.
 
     It is 1 unless the silhouette exceeds that of a single cluster of the same shape.
     """
     from ...cluster import choose_k
 
-    most = min(8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2)))
-    if most < 2:
+    max_clusters = min(
+        8, len(np.unique(M[:200], axis=0)) // 3, int(np.sqrt(len(M) / 2))
+    )
+    if max_clusters < 2:
         return 1, 0.0
     if M.shape[1] > len(M):  # turned into as many columns as rows: distances stay
         U, s, _ = np.linalg.svd(M - M.mean(0), full_matrices=False)
         M = U * s
-    ks = range(2, most + 1)
+    ks = range(2, max_clusters + 1)
     choice = choose_k(M, ks, method="silhouette", n_init=2, random_state=seed)
     best = float(np.nanmax(choice.scores))
-    if best < CLEAR or best < single_cluster_silhouette(M, choice.k, seed) + BEYOND:
+    if best < CLEAR or best < _single_cluster_silhouette(M, choice.k, seed) + BEYOND:
         return 1, best
     return choice.k, best
 
 
-def single_cluster_silhouette(M, k, seed) -> float:
+def _single_cluster_silhouette(M, k, seed) -> float:
     """Silhouette of k clusters fitted to one normal or uniform cloud shaped like M."""
     from ...cluster import choose_k
 
@@ -269,7 +271,7 @@ def single_cluster_silhouette(M, k, seed) -> float:
     return best
 
 
-def describe_clusters(M, owners, k, seed):
+def _describe_clusters(M, owners, k, seed):
     """Labels, sizes, and the columns that distinguish each cluster."""
     from ...cluster import KMeans
 
@@ -277,17 +279,17 @@ def describe_clusters(M, owners, k, seed):
     sizes = np.bincount(labels, minlength=k)
     order = np.argsort(-sizes, kind="stable")
     labels, sizes = np.argsort(order)[labels], sizes[order]
-    about = []
+    descriptions = []
     for i in range(k if k > 1 else 0):
         shift = M[labels == i].mean(0) - M.mean(0)
         best: dict[str, float] = {}
         for j in np.argsort(-np.abs(shift)):
             best.setdefault(owners[j], round(float(shift[j]), 3))
-        about.append(dict(list(best.items())[:3]))
-    return labels, sizes.tolist(), about
+        descriptions.append(dict(list(best.items())[:3]))
+    return labels, sizes.tolist(), descriptions
 
 
-def plane_density(Z, shown) -> dict:
+def _plane_density(Z, shown) -> dict:
     """Kernel estimate of the log density of the shown points in the plane."""
     from ...neighbors import KernelDensity
 

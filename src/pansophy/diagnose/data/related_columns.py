@@ -32,28 +32,28 @@ SAME = 0.999
 MOST = 5  # pairs reported one by one
 
 
-def copied_columns(view: TableView) -> list[tuple[str, str]]:
+def _copied_columns(view: TableView) -> list[tuple[str, str]]:
     """Pairs of columns with the same values, or the same levels by other names."""
     first: dict = {}
-    out = []
+    copies = []
     for c in view.columns:
-        if c.missing.all() or not has_two_values(c):
+        if c.missing.all() or not _has_two_values(c):
             continue
-        key = content_hash(c)
+        key = _content_hash(c)
         if key in first:
-            out.append((first[key], c.name))
+            copies.append((first[key], c.name))
         else:
             first[key] = c.name
-    return out
+    return copies
 
 
-def has_two_values(c) -> bool:
+def _has_two_values(c) -> bool:
     """Whether a column has at least two different values."""
     a = c.codes if c.numbers is None else c.numbers[~c.missing]
     return bool(np.any(a != a[0]))
 
 
-def content_hash(c):
+def _content_hash(c):
     """A hash of the values; for texts, of the partition of rows by level."""
     if c.numbers is not None:
         words = column_bits(c)
@@ -70,17 +70,17 @@ class Association:
 
     def __init__(self, view: TableView, most_levels=200):
         useful = lambda c: not c.categorical or 2 <= len(c.levels) <= most_levels
-        self.columns = [c for c in view.columns if useful(c) and has_variation(c)]
+        self.columns = [c for c in view.columns if useful(c) and _has_variation(c)]
         self.names = [c.name for c in self.columns]
         self.matrix = np.full((len(self.names),) * 2, np.nan)
         plain = [i for i, c in enumerate(self.columns) if not c.categorical]
         coded = [i for i, c in enumerate(self.columns) if c.categorical]
         if plain:
             X = np.column_stack([self.columns[i].numbers for i in plain])
-            self.matrix[np.ix_(plain, plain)] = number_matrix(X)
-        for at, i in enumerate(coded):
+            self.matrix[np.ix_(plain, plain)] = _number_matrix(X)
+        for n_before, i in enumerate(coded):
             a = self.columns[i].codes
-            for j in coded[:at]:
+            for j in coded[:n_before]:
                 self._set(i, j, cramers_v(a, self.columns[j].codes))
             for j in plain:
                 self._set(i, j, adjusted_correlation_ratio(a, self.columns[j].numbers))
@@ -90,14 +90,14 @@ class Association:
         self.matrix[i, j] = self.matrix[j, i] = value
 
 
-def has_variation(c) -> bool:
+def _has_variation(c) -> bool:
     if c.categorical:
         return len(c.levels) > 1
     x = c.numbers[~c.missing]
     return len(x) > 2 and x.min() < x.max()
 
 
-def number_matrix(X) -> np.ndarray:
+def _number_matrix(X) -> np.ndarray:
     """The larger of Pearson's and Spearman's correlation of all pairs, eq. (1)."""
     r = pairwise_correlation(X)
     ranks = np.column_stack([scipy.stats.rankdata(x, nan_policy="omit") for x in X.T])
@@ -153,8 +153,8 @@ def adjusted_correlation_ratio(codes, x) -> float:
         return np.nan
     counts = np.bincount(z)
     means = np.bincount(z, x) / counts
-    within = float(((x - means[z]) ** 2).sum())
-    return float(np.sqrt(max(1 - (within / (n - k)) / (total / (n - 1)), 0.0)))
+    within_groups = float(((x - means[z]) ** 2).sum())
+    return float(np.sqrt(max(1 - (within_groups / (n - k)) / (total / (n - 1)), 0.0)))
 
 
 GROUP_NAME = re.compile(
@@ -164,12 +164,12 @@ GROUP_NAME = re.compile(
 FEW_LEVELS = 10
 
 
-def names_groups(c) -> bool:
+def _names_groups(c) -> bool:
     """Whether a column names rows or groups of rows: ids, patients, sites."""
     return c.role == "id" or bool(GROUP_NAME.search(c.name) or ENTITY.search(c.name))
 
 
-def says_the_same(a, b) -> bool:
+def _says_the_same(a, b) -> bool:
     """Whether a strong association goes both ways.
 
     A category of many levels determines any number that is constant in each of them;
@@ -197,12 +197,14 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
     Columns that name rows or groups of rows, by their role, by their name or as one of
     `groups`, are not said to be like others, whose values they merely determine.
     """
-    out = []
-    unnamed = {c.name for c in view.columns if names_groups(c)} | {*groups}
-    copies = copied_columns(view)
+    findings = []
+    unnamed = {c.name for c in view.columns if _names_groups(c)} | {*groups}
+    copies = _copied_columns(view)
     for a, b in copies:
         text = f"{b!r} is a copy of {a!r}: one of them adds nothing."
-        out.append(make_finding("duplicated column", "warning", text, column=b, of=a))
+        findings.append(
+            make_finding("duplicated column", "warning", text, column=b, of=a)
+        )
     result = association or Association(view)
     M = np.abs(result.matrix)
     gone = {b for _, b in copies}
@@ -210,18 +212,20 @@ def check_related(view: TableView, association=None, *, groups=()) -> list[Findi
         (M[i, j], result.names[j], result.names[i])
         for i, j in np.argwhere(np.tril(M >= STRONG, -1))
         if not {result.names[i], result.names[j]} & (gone | unnamed)
-        and says_the_same(result.columns[i], result.columns[j])
+        and _says_the_same(result.columns[i], result.columns[j])
     ]
     pairs.sort(key=lambda p: -p[0])
     for value, a, b in pairs[:MOST]:
         text = f"{a!r} and {b!r} say nearly the same: association {value:.4f}."
-        out.append(
+        findings.append(
             make_finding(
                 "correlated columns", "note", text, column=b, of=a, value=value
             )
         )
     if len(pairs) > MOST:
-        more = len(pairs) - MOST
-        text = f"{more} more pairs of columns have an association above {STRONG}."
-        out.append(make_finding("correlated columns", "note", text, pairs=len(pairs)))
-    return out
+        n_hidden = len(pairs) - MOST
+        text = f"{n_hidden} more pairs of columns have an association above {STRONG}."
+        findings.append(
+            make_finding("correlated columns", "note", text, pairs=len(pairs))
+        )
+    return findings

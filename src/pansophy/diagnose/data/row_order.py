@@ -89,13 +89,13 @@ def serial_order(view, y) -> SerialOrder | None:
         view, y = view.take(known), y[known]
     if view.n > MOST:
         view, y = view.take(np.arange(MOST)), y[:MOST]
-    found = [o for c in view.columns if (o := order_of_column(c, y)) is not None]
-    if found:
-        return max(found, key=lambda o: (o.certain, o.correlation))
-    return order_of_file(view, y)
+    orders = [o for c in view.columns if (o := _order_of_column(c, y)) is not None]
+    if orders:
+        return max(orders, key=lambda o: (o.certain, o.correlation))
+    return _order_of_file(view, y)
 
 
-def order_of_column(c, y) -> SerialOrder | None:
+def _order_of_column(c, y) -> SerialOrder | None:
     """The order of one column of numbers, if the target follows itself along it."""
     if c.kind not in ("number", "date") or c.missing.any():
         return None
@@ -103,33 +103,39 @@ def order_of_column(c, y) -> SerialOrder | None:
     if len(np.unique(x)) < DIFFERENT * len(x):
         return None
     order = np.argsort(x, kind="stable")
-    r = lag_correlation(scipy.stats.rankdata(y)[order])
-    if not is_beyond_doubt(r, len(y)) or not is_rough(y[order], x[order]):
+    r = _lag_correlation(scipy.stats.rankdata(y)[order])
+    if not is_beyond_doubt(r, len(y)) or not _is_rough(y[order], x[order]):
         return None
     steps = np.diff(x)
     as_filed = bool(np.all(steps >= 0) or np.all(steps <= 0))
     gaps = np.diff(x[order])
-    even = bool(np.ptp(gaps) <= 1e-6 * np.abs(gaps).max())
-    return SerialOrder(c.name, r, r, len(y), as_filed or even)
+    is_evenly_spaced = bool(np.ptp(gaps) <= 1e-6 * np.abs(gaps).max())
+    return SerialOrder(c.name, r, r, len(y), as_filed or is_evenly_spaced)
 
 
-def order_of_file(view, y) -> SerialOrder | None:
+def _order_of_file(view, y) -> SerialOrder | None:
     """The order of the rows of the file, if the target follows itself along it."""
     y = scipy.stats.rankdata(y)
     n = len(y)
-    r = lag_correlation(y)
-    if r < ALIKE or r * np.sqrt(n) < SURE or is_sorted_by(y):
+    r = _lag_correlation(y)
+    if r < ALIKE or r * np.sqrt(n) < SURE or _is_sorted_by(y):
         return None
     residuals = residuals_of_columns(view, y)
-    beyond = lag_correlation(residuals)
-    if beyond < ALIKE or beyond * np.sqrt(n) < SURE or not is_rough(y):
+    residual_correlation = _lag_correlation(residuals)
+    if (
+        residual_correlation < ALIKE
+        or residual_correlation * np.sqrt(n) < SURE
+        or not _is_rough(y)
+    ):
         return None
     alike, alike_beyond = FILE_ALIKE
-    certain = r > alike and beyond > alike_beyond and is_beyond_doubt(r, n)
-    return SerialOrder(ROW_ORDER, r, beyond, n, bool(certain))
+    certain = (
+        r > alike and residual_correlation > alike_beyond and is_beyond_doubt(r, n)
+    )
+    return SerialOrder(ROW_ORDER, r, residual_correlation, n, bool(certain))
 
 
-def lag_correlation(z) -> float:
+def _lag_correlation(z) -> float:
     """Correlation of each value with the next; 0 where they do not vary."""
     a, b = z[:-1], z[1:]
     if len(z) < 3 or not (np.ptp(a) > 0 and np.ptp(b) > 0):
@@ -142,7 +148,7 @@ def is_beyond_doubt(r, n) -> bool:
     return bool(np.arctanh(min(r, 1 - 1e-12)) * np.sqrt(max(n - 3, 0)) >= CERTAIN)
 
 
-def is_sorted_by(y) -> bool:
+def _is_sorted_by(y) -> bool:
     """Whether the file is sorted by the target, in one or a few runs."""
     steps = np.sign(np.diff(y))
     moved = steps[steps != 0]
@@ -151,7 +157,7 @@ def is_sorted_by(y) -> bool:
     return bool(np.abs(moved.mean()) > 2 * ONE_WAY - 1)
 
 
-def is_rough(y, x=None) -> bool:
+def _is_rough(y, x=None) -> bool:
     """Whether y in order is a process rather than a smooth function, eqs. (1), (2).
 
     The lines are taken off along x; by default along the number of the row, whose
@@ -175,10 +181,10 @@ def is_rough(y, x=None) -> bool:
         return False
     growth = np.median((wide**2).sum(1)) / (2 * STRETCH - 2)
     base = np.median(sizes) / (STRETCH - 2)
-    return bool(growth < SMOOTH * base and (x is not None or not goes_one_way(y)))
+    return bool(growth < SMOOTH * base and (x is not None or not _goes_one_way(y)))
 
 
-def goes_one_way(y) -> bool:
+def _goes_one_way(y) -> bool:
     """Whether stretches of y go up or down, as those of a function of a sorted column.
 
     A random walk ends within sqrt(sum of its squared steps) of where it began.
@@ -231,10 +237,10 @@ def linear_residuals(view, y) -> np.ndarray:
     levels as indicators; at most `MOST_PARTS` of them.
     """
     n = len(y)
-    most = min(n // 5, MOST_PARTS)
+    max_parts = min(n // 5, MOST_PARTS)
     parts = [np.ones(n)]
     for c in view.columns:
-        if len(parts) >= most:
+        if len(parts) >= max_parts:
             break
         if c.numbers is not None and not c.missing.all():
             x = np.where(c.missing, np.nanmedian(c.numbers), c.numbers)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...tables import TableError, reading_notes
 from ...tables.roles import USED, find_role
-from ...tables.targets import detect_task
+from ...tables.targets import TaskGuess, guess_task
 from ..findings import Finding, make_finding
 
 PLURAL = {"category": "categories", "other": "of another kind", "ignore": "ignored"}
@@ -28,9 +28,9 @@ def as_read(table, targets, given=()) -> AsRead:
     Columns in `given` have a use that the user declared.
     """
     findings = [make_finding("reading", "note", text) for text in reading_notes(table)]
-    task, why = task_of(table, targets)
-    if "ask for" in why:
-        text = f"The task is {task}: {why}."
+    guess = task_of(table, targets)
+    if guess.alternative:
+        text = f"The task is {guess.task}: {guess.why}."
         findings.append(make_finding("task", "note", text, column=targets[0]))
     roles = {}
     for name in table.column_names:
@@ -45,17 +45,17 @@ def as_read(table, targets, given=()) -> AsRead:
     if targets and not used:
         text = "No column besides the target can be used as an input."
         findings.append(make_finding("no inputs", "alarm", text))
-    return AsRead(roles, task, findings)
+    return AsRead(roles, guess.task, findings)
 
 
-def task_of(table, targets) -> tuple[str | None, str]:
+def task_of(table, targets) -> TaskGuess:
     """The task that a comparison would infer, and the reason."""
     if len(targets) != 1:
-        return ("multilabel" if targets else None), ""
+        return TaskGuess("multilabel" if targets else None, "")
     try:
-        return detect_task(table.column(targets[0]), targets[0])
+        return guess_task(table.column(targets[0]), targets[0])
     except TableError:
-        return None, ""
+        return TaskGuess(None, "")
 
 
 def role_counts_text(roles) -> str:

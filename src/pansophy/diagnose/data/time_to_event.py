@@ -71,38 +71,40 @@ def find_time_to_event(view, target) -> TimeToEvent | None:
     """
     if target.kind != "class" or not 2 <= target.k <= 3 or not target.varies:
         return None
-    is_status = bool(STATUS.search(words_of_name(target.name)))
+    is_status = bool(STATUS.search(_words_of_name(target.name)))
     best = None
     for c in view.columns:
-        if not is_duration(c) or c.name == target.name:
+        if not _is_duration(c) or c.name == target.name:
             continue
-        named = bool(DURATION.search(words_of_name(c.name))) and not AGES.search(c.name)
+        named = bool(DURATION.search(_words_of_name(c.name))) and not AGES.search(
+            c.name
+        )
         if not named:
             continue
-        auc, sure = auc_of_times(c, target)
+        auc, sure = _auc_of_times(c, target)
         if not (is_status or sure):
             continue
-        found = TimeToEvent(target.name, c.name, auc, is_status)
+        candidate = TimeToEvent(target.name, c.name, auc, is_status)
         if best is None or abs(auc - 0.5) > abs(best.auc - 0.5):
-            best = found
+            best = candidate
     return best
 
 
-def words_of_name(name) -> str:
+def _words_of_name(name) -> str:
     """A name with blanks between its words: `futimeDays` as `futime Days`."""
     return re.sub(r"(?<=[a-zà-ÿ])(?=[A-Z])", " ", name)
 
 
-def is_duration(c) -> bool:
+def _is_duration(c) -> bool:
     """Whether a column holds many positive numbers."""
     if c.kind != "number":
         return False
     x = c.numbers[~c.missing]
-    enough = len(x) >= FEWEST and len(np.unique(x)) >= min(VALUES, len(x) / 3)
-    return bool(enough and x.min() >= 0)
+    has_enough = len(x) >= FEWEST and len(np.unique(x)) >= min(VALUES, len(x) / 3)
+    return bool(has_enough and x.min() >= 0)
 
 
-def auc_of_times(c, target) -> tuple[float, bool]:
+def _auc_of_times(c, target) -> tuple[float, bool]:
     """Eq. (1): the AUC of the class that differs most, and if that is beyond chance."""
     known = target.known & ~c.missing
     t, y = c.numbers[known], target.y[known]
@@ -124,27 +126,27 @@ def auc_of_times(c, target) -> tuple[float, bool]:
 
 def time_to_event_findings(view, target):
     """Finding for a target that is the status of a time to an event."""
-    found = find_time_to_event(view, target)
-    if found is None:
+    pair = find_time_to_event(view, target)
+    if pair is None:
         return
     text = (
-        f"{found.status!r} and {found.duration!r} look like time to an event: a row "
+        f"{pair.status!r} and {pair.duration!r} look like time to an event: a row "
         "without the event was only not followed for longer (it is censored), and "
-        f"nobody knows {found.duration!r} when predicting. Leave it out, and read the "
+        f"nobody knows {pair.duration!r} when predicting. Leave it out, and read the "
         "answer as that for rows followed as long as these; a survival model "
         "(lifelines, scikit-survival), which uses both, is not among the methods here."
     )
-    if not found.certain:
+    if not pair.certain:
         text = (
-            f"{found.duration!r} may be how long {found.status!r} was waited for: rows "
+            f"{pair.duration!r} may be how long {pair.status!r} was waited for: rows "
             "differ in it by their answer. If so it is not known when predicting, and "
             "rows without the event were only not followed for longer."
         )
     yield make_finding(
         "time to event",
-        "alarm" if found.certain else "note",
+        "alarm" if pair.certain else "note",
         text,
-        column=found.duration,
-        status=found.status,
-        auc=found.auc,
+        column=pair.duration,
+        status=pair.status,
+        auc=pair.auc,
     )

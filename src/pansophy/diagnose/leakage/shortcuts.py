@@ -69,22 +69,22 @@ class Shortcut(NamedTuple):
     vanishes: bool = False  # its gain is lost in new groups, eq. (4)
 
     def __str__(self):
-        given, less = self.conflicting
+        error_with, error_without = self.conflicting
         words = (
             f"'{self.column}' is {WORDS[self.verdict]}: shuffling it costs "
             f"{self.shuffled} of a score of {self.score:.3g}, learning without it "
             f"{self.without}."
         )
-        if np.isfinite(given) and np.isfinite(less):
+        if np.isfinite(error_with) and np.isfinite(error_without):
             words += (
-                f" Where it points the wrong way the error is {given:.3g} with it and "
-                f"{less:.3g} without it."
+                f" Where it points the wrong way the error is {error_with:.3g} with it "
+                f"and {error_without:.3g} without it."
             )
         for group in self.misled[:3]:
-            given, less = self.by_group[group]
+            error_with, error_without = self.by_group[group]
             words += (
-                f" In group {group} the error is {given:.3g} with it and {less:.3g} "
-                "without it."
+                f" In group {group} the error is {error_with:.3g} with it and "
+                f"{error_without:.3g} without it."
             )
         if self.vanishes:
             words += " What it gains in known groups is lost in new ones."
@@ -162,7 +162,7 @@ def shortcuts(
     y = np.asarray(y)
     rng = make_rng(random_state)
     names = column_labels(X, names)
-    where = (
+    column_numbers = (
         range(len(names))
         if suspects is None
         else [column_position(names, s) for s in suspects]
@@ -171,29 +171,29 @@ def shortcuts(
     seed = int(rng.integers(2**31))
     pooled = cv if groups is None or isinstance(cv, (int, np.integer)) else 5
     folds = cv_folds(pooled, X, y, model, seed=seed)
-    models = fit_folds(model, X, y, folds)
+    models = _fit_folds(model, X, y, folds)
     apart = []
     apart_models = []
     if groups is not None:
-        apart = folds_without_groups(cv, X, y, model, groups, seed)
-        apart_models = fit_folds(model, X, y, apart)
+        apart = _folds_without_groups(cv, X, y, model, groups, seed)
+        apart_models = _fit_folds(model, X, y, apart)
     results = []
-    for j in where:
+    for j in column_numbers:
         probe = ColumnProbe(X, y, j, folds, models, scorer)
-        shortcut = probe_column(probe, names[j], shuffles, level, rng)
+        shortcut = _probe_column(probe, names[j], shuffles, level, rng)
         if groups is not None:
             probe = ColumnProbe(X, y, j, apart, apart_models, scorer)
-            shortcut = judge_by_groups(shortcut, probe, groups, shuffles, rng)
+            shortcut = _judge_by_groups(shortcut, probe, groups, shuffles, rng)
         results.append(shortcut)
     return sorted(results, key=lambda s: -s.shuffled.mean)
 
 
-def fit_folds(model, X, y, folds) -> list:
+def _fit_folds(model, X, y, folds) -> list:
     """Clones of a model fitted to the training rows of each fold."""
     return [clone(model).fit(select_rows(X, rows), y[rows]) for rows, _ in folds]
 
 
-def folds_without_groups(cv, X, y, model, groups, seed) -> list:
+def _folds_without_groups(cv, X, y, model, groups, seed) -> list:
     """Folds that leave whole groups out; each must keep two classes for training."""
     folds = cv_folds(cv, X, y, model, groups, seed=seed)
     if is_classifier(model) and any(len(np.unique(y[r])) < 2 for r, _ in folds):
@@ -204,17 +204,17 @@ def folds_without_groups(cv, X, y, model, groups, seed) -> list:
     return folds
 
 
-def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
+def _judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcut:
     """Add the errors in groups that training did not hold, and judge by eq. (4)."""
     X, j = probe.X, probe.j
-    blank, bare = fit_without_column(probe)
-    given = out_of_fold_errors(probe, X, probe.models)
-    less = out_of_fold_errors(probe, blank, bare)
+    blank, bare = _fit_without_column(probe)
+    errors_with = _out_of_fold_errors(probe, X, probe.models)
+    errors_without = _out_of_fold_errors(probe, blank, bare)
     mixed = np.mean(
         [
-            out_of_fold_errors(
+            _out_of_fold_errors(
                 probe,
-                with_permuted_column(X, j, rng.permutation(len(given))),
+                with_permuted_column(X, j, rng.permutation(len(errors_with))),
                 probe.models,
             )
             for _ in range(shuffles)
@@ -226,15 +226,20 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
     misled = []
     leans = shortcut.verdict != "not needed"
     for k, group in enumerate(levels.tolist()):
-        rows = (codes == k) & np.isfinite(given)
+        rows = (codes == k) & np.isfinite(errors_with)
         if not rows.any():
             continue
-        by_group[group] = float(given[rows].mean()), float(less[rows].mean())
-        worse_than_shuffled = clearly_positive((given - mixed)[rows])
-        if clearly_positive((given - less)[rows]) and (leans or worse_than_shuffled):
+        by_group[group] = (
+            float(errors_with[rows].mean()),
+            float(errors_without[rows].mean()),
+        )
+        worse_than_shuffled = _clearly_positive((errors_with - mixed)[rows])
+        if _clearly_positive((errors_with - errors_without)[rows]) and (
+            leans or worse_than_shuffled
+        ):
             misled.append(group)
     in_known = shortcut.errors[1] - shortcut.errors[0]
-    in_new = float(np.nanmean(less - given))
+    in_new = float(np.nanmean(errors_without - errors_with))
     vanishes = bool(leans and shortcut.without.low > 0 and in_new < in_known / 2)
     return shortcut._replace(
         verdict="shortcut" if misled or vanishes else shortcut.verdict,
@@ -244,7 +249,7 @@ def judge_by_groups(shortcut: Shortcut, probe, groups, shuffles, rng) -> Shortcu
     )
 
 
-def clearly_positive(differences) -> bool:
+def _clearly_positive(differences) -> bool:
     """Whether the mean of enough rows is above 0 by three standard errors."""
     if len(differences) < LEAST_GROUP_ROWS:
         return False
@@ -263,7 +268,7 @@ class ColumnProbe(NamedTuple):
     scorer: object
 
 
-def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
+def _probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     """All three tests of one column."""
     X, y, j, folds, models, scorer = probe
     full, mixed = [], []
@@ -274,18 +279,18 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
         mixed.append(
             np.mean([scorer(h, with_permuted_column(A, j, o), y[held]) for o in orders])
         )
-    blank, bare = fit_without_column(probe)
-    less = [
+    blank, bare = _fit_without_column(probe)
+    without_column = [
         scorer(h, select_rows(blank, r), y[r])
         for h, (_, r) in zip(bare, folds, strict=True)
     ]
     ratio = float(np.mean([len(held) / len(rows) for rows, held in folds]))
-    full, less = np.array(full), np.array(less)
+    full, without_column = np.array(full), np.array(without_column)
     shuffled = fold_interval(full - np.array(mixed), ratio, level)
-    without = fold_interval(full - less, ratio, level)
-    agree, alone = single_column_agreement(probe)
+    loss_without = fold_interval(full - without_column, ratio, level)
+    agree, score_alone = _single_column_agreement(probe)
     wrong = np.stack(
-        [out_of_fold_errors(probe, X, models), out_of_fold_errors(probe, blank, bare)]
+        [_out_of_fold_errors(probe, X, models), _out_of_fold_errors(probe, blank, bare)]
     )
     part = lambda rows: tuple(wrong[:, rows].mean(1).tolist()) if rows.any() else NONE
     agreeing, conflicting = part(agree), part(~agree)
@@ -295,19 +300,27 @@ def probe_column(probe, name, shuffles, level, rng) -> Shortcut:
     score = float(full.mean())
     errors = tuple(wrong.mean(axis=1).tolist())
     return Shortcut(
-        name, score, shuffled, without, alone, agreeing, conflicting, verdict, errors
+        name,
+        score,
+        shuffled,
+        loss_without,
+        score_alone,
+        agreeing,
+        conflicting,
+        verdict,
+        errors,
     )
 
 
-def fit_without_column(probe):
+def _fit_without_column(probe):
     """X with column j made constant, and the models fitted to it in each fold."""
     blank = with_constant_column(probe.X, probe.j)
     with warnings.catch_warnings():  # of one value in a column: it is meant
         warnings.simplefilter("ignore", np.exceptions.RankWarning)
-        return blank, fit_folds(probe.models[0], blank, probe.y, probe.folds)
+        return blank, _fit_folds(probe.models[0], blank, probe.y, probe.folds)
 
 
-def out_of_fold_errors(probe, X, models):
+def _out_of_fold_errors(probe, X, models):
     """Out-of-fold error of each row: 0 or 1 for classes, else the absolute error."""
     out = np.full(len(probe.y), np.nan)  # of rows that no fold holds out
     for h, (_, held) in zip(models, probe.folds, strict=True):
@@ -317,7 +330,7 @@ def out_of_fold_errors(probe, X, models):
     return out
 
 
-def single_column_agreement(probe):
+def _single_column_agreement(probe):
     """Rows that a small tree on the column alone predicts correctly, and its score.
 
     For numbers: rows whose error is at most the median error.
@@ -325,7 +338,7 @@ def single_column_agreement(probe):
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     X, y, j, folds, models, _ = probe
-    v = column_as_ranks(column_values(X, j))[:, None]
+    v = _column_as_ranks(column_values(X, j))[:, None]
     classes = is_classifier(models[0])
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
     p = np.empty(len(y), dtype=y.dtype if classes else float)
@@ -335,19 +348,19 @@ def single_column_agreement(probe):
         p[held] = tree.fit(v[rows], y[rows]).predict(v[held])
     if classes:
         return p == y, float(np.mean(p == y))
-    off = np.abs(y - p)
-    return off <= np.median(off), float(
-        1 - np.sum(off**2) / np.sum((y - y.mean()) ** 2)
+    errors = np.abs(y - p)
+    return errors <= np.median(errors), float(
+        1 - np.sum(errors**2) / np.sum((y - y.mean()) ** 2)
     )
 
 
-def column_as_ranks(values) -> np.ndarray:
+def _column_as_ranks(values) -> np.ndarray:
     """A column as floats; texts by their alphabetical rank; NaN where missing."""
     gone = missing_mask(values)
     try:
-        out = np.asarray(values, float).copy()
+        ranks = np.asarray(values, float).copy()
     except (TypeError, ValueError):
-        out = np.full(len(values), np.nan)
-        out[~gone] = encode_values(values[~gone].astype(str)).codes
-    out[gone] = np.nan
-    return out
+        ranks = np.full(len(values), np.nan)
+        ranks[~gone] = encode_values(values[~gone].astype(str)).codes
+    ranks[gone] = np.nan
+    return ranks

@@ -72,12 +72,14 @@ def target_column_of(c, task=None) -> TargetColumn:
     x = c.numbers
     known = ~np.isnan(x)
     values = np.unique(x[known])
-    whole = c.kind == "yes/no" or (
+    is_class_target = c.kind == "yes/no" or (
         len(values) <= FEW
         and c.kind == "number"
         and bool(np.all(values == values.round()))
     )
-    if task in ("class", "classification", "multilabel") or (task is None and whole):
+    if task in ("class", "classification", "multilabel") or (
+        task is None and is_class_target
+    ):
         y = np.full(len(x), -1)
         y[known] = np.searchsorted(values, x[known])
         return TargetColumn(c.name, "class", y, tuple(c.show(v) for v in values))

@@ -35,27 +35,27 @@ def target_encoding_leak(c, target):
     """Finding for a column whose values are mean targets of its groups, eq. (1)."""
     if c.categorical or c.kind != "number" or c.missing.mean() > 0.5:
         return None
-    there = ~c.missing
-    values, z = np.unique(c.numbers[there], return_inverse=True)
+    is_known = ~c.missing
+    values, z = np.unique(c.numbers[is_known], return_inverse=True)
     L = len(values)
     n = len(z)
     if L < 3 or n < 3 * L:
         return None
     counts = np.bincount(z)
-    for value, t in target.numbers(there):
+    for value, t in target.numbers(is_known):
         means = np.bincount(z, t) / counts
         s2 = float(((t - means[z]) ** 2).sum()) / (n - L)
         if s2 <= 1e-12 * t.var():
             continue
         exact = bool((np.abs(means - values) <= 1e-6 * np.sqrt(s2))[counts > 1].all())
-        p = improbably_close(values, means, counts, z, t, s2)
-        what = target.describe(value)
+        p = _improbably_close(values, means, counts, z, t, s2)
+        described = target.describe(value)
         if p < IMPROBABLE and not exact and not rises(values, means, counts, s2):
             text = (
-                f"Over the {L} values of {c.name!r} {what} is the same, closer than "
-                f"chance allows (p = {p:.1g}): rows were matched by it. Keep those of "
-                "one matched set together, and do not read its share as one of the "
-                "population."
+                f"Over the {L} values of {c.name!r} {described} is the same, closer "
+                f"than chance allows (p = {p:.1g}): rows were matched by it. Keep "
+                "those of one matched set together, and do not read its share as one "
+                "of the population."
             )
             return make_finding(
                 "matched design", "note", text, column=c.name, values=L, p=p
@@ -64,8 +64,8 @@ def target_encoding_leak(c, target):
             relation = "equals it" if exact else "follows it closer than chance allows"
             evidence = "" if exact else f" (p = {p:.1g})"
             text = (
-                f"Over the {L} values of {c.name!r} {what} {relation}{evidence}. A "
-                "column that was made as a mean of the target looks like this: if it "
+                f"Over the {L} values of {c.name!r} {described} {relation}{evidence}. "
+                "A column that was made as a mean of the target looks like this: if it "
                 "was, scores here are too good."
             )
             return make_finding(
@@ -74,14 +74,14 @@ def target_encoding_leak(c, target):
     return None
 
 
-def improbably_close(values, means, counts, z, t, s2) -> float:
+def _improbably_close(values, means, counts, z, t, s2) -> float:
     """The lower tail of eq. (1); 1 where few groups carry the variance, eq. (3)."""
     L = len(values)
-    within = np.bincount(z, (t - means[z]) ** 2, L)
-    carrying = within.sum() ** 2 / (within**2).sum()
+    within_groups = np.bincount(z, (t - means[z]) ** 2, L)
+    carrying = within_groups.sum() ** 2 / (within_groups**2).sum()
     if carrying < max(8, L / 3):
         return 1.0
-    return float(scipy.stats.chi2.cdf(off_line(values, means, counts) / s2, L - 2))
+    return float(scipy.stats.chi2.cdf(_off_line(values, means, counts) / s2, L - 2))
 
 
 def rises(x, m, c, s2) -> bool:
@@ -90,7 +90,7 @@ def rises(x, m, c, s2) -> bool:
     return bool(abs((c * x) @ m) >= SURE_SLOPE * np.sqrt(s2 * ((c * x) @ x)))
 
 
-def off_line(x, m, c) -> float:
+def _off_line(x, m, c) -> float:
     """Weighted sum of squared residuals of m from its regression line on x."""
     x, m = x - c @ x / c.sum(), m - c @ m / c.sum()
     slope = (c * x) @ m / ((c * x) @ x)
@@ -119,18 +119,22 @@ def encoded_levels(inputs, target, done):
             total = np.bincount(z, t)
             left = (total[z] - t) / np.maximum(counts[z] - 1, 1)
             spread = left.std() or 1.0
-            out = X.T @ (left - left.mean()) / (len(t) * spread)
+            correlations = X.T @ (left - left.mean()) / (len(t) * spread)
             for j, c in enumerate(plain):
                 if c is g or c.name in done:
                     continue
-                r = weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
-                exact = abs(out[j]) > 0.9999 and within_r(X[:, j], left, z, counts)
+                r = _weighted_r(low[:, j], total / counts, counts) if steady[j] else 0.0
+                exact = abs(correlations[j]) > 0.9999 and _within_r(
+                    X[:, j], left, z, counts
+                )
                 if abs(r) > 0.995 or exact > 0.9999:
                     done.add(c.name)
-                    yield encoding_finding(c, g, target.describe(value), r or out[j])
+                    yield _encoding_finding(
+                        c, g, target.describe(value), r or correlations[j]
+                    )
 
 
-def encoding_finding(c, g, what, r):
+def _encoding_finding(c, g, what, r):
     text = (
         f"{c.name!r} follows {what} over {g.name!r} (r = {r:.4f}), as a column does "
         "that was made as a mean of the target: if it was, scores here are too good."
@@ -138,14 +142,14 @@ def encoding_finding(c, g, what, r):
     return make_finding("target encoding", "alarm", text, column=c.name, r=r, by=g.name)
 
 
-def weighted_r(a, b, w) -> float:
+def _weighted_r(a, b, w) -> float:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return 0.0
     cov = np.cov(a, b, aweights=w)
     return float(cov[0, 1] / np.sqrt(cov[0, 0] * cov[1, 1]))
 
 
-def within_r(x, t, z, counts) -> float:
+def _within_r(x, t, z, counts) -> float:
     """Absolute correlation within groups."""
     a = x - (np.bincount(z, x) / counts)[z]
     b = t - (np.bincount(z, t) / counts)[z]

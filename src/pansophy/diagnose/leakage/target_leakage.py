@@ -86,15 +86,15 @@ def find_leaks(
     targets = target_columns_of(view, target, task)
     names = {g.name for g in targets}
     inputs = view.without({*names, *ignore} - {time})
-    out: list[Finding] = []
+    findings: list[Finding] = []
     with single_blas():  # many small products
         for column in targets:
-            out += leaks_of(inputs, column, group, time, random_state)
-            out += sorted_by_target(column)
-    return by_severity(out)
+            findings += _leaks_of(inputs, column, group, time, random_state)
+            findings += _sorted_by_target(column)
+    return by_severity(findings)
 
 
-def leaks_of(
+def _leaks_of(
     inputs: TableView, target: TargetColumn, group=None, time=None, seed=0
 ) -> list[Finding]:
     """Findings about columns that reveal one target."""
@@ -105,28 +105,28 @@ def leaks_of(
     target = target.take(known)
     level = shared_level(0.95, len(inputs.columns))
     fold = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    out = []
+    leaks = []
     reported = set()
     for c in inputs.columns:
         if c.name == time:  # known before the answer; a trend is no leak
             continue
         result = (
-            missingness_leak(c, target)
-            or target_copy_leak(c, target)
+            _missingness_leak(c, target)
+            or _target_copy_leak(c, target)
             or target_encoding_leak(c, target)
-            or separating_cut(c, target, len(inputs.columns))
-            or single_column_leak(c, target, fold, level, group)
+            or _separating_cut(c, target, len(inputs.columns))
+            or _single_column_leak(c, target, fold, level, group)
         )
         if result:
-            out.append(result)
+            leaks.append(result)
             reported.add((c.name, result.severity == "alarm"))
-    done = {name for name, is_alarm in reported if is_alarm}
-    out += list(encoded_levels(inputs, target, done))
-    out += list(exact_combination_leak(inputs, target, done))
-    return out + list(later_dates(inputs, target, time, fold, level))
+    alarmed = {name for name, is_alarm in reported if is_alarm}
+    leaks += list(encoded_levels(inputs, target, alarmed))
+    leaks += list(exact_combination_leak(inputs, target, alarmed))
+    return leaks + list(later_dates(inputs, target, time, fold, level))
 
 
-def sorted_by_target(target):
+def _sorted_by_target(target):
     """Finding for rows that are sorted by the target."""
     y = target.y[target.known]
     if len(y) < FEWEST or not target.varies:
@@ -145,32 +145,34 @@ def sorted_by_target(target):
         yield make_finding("sorted rows", "note", text, column=target.name)
 
 
-def missingness_leak(c, target):
+def _missingness_leak(c, target):
     """Finding for a column that is missing exactly where the target has one value."""
     gone = c.missing
     k = int(gone.sum())
     if k < 5 or len(gone) - k < 5:
         return None
-    for value, here in target.indicators():
-        if here.all() or not here.any():
+    for value, has_value in target.indicators():
+        if has_value.all() or not has_value.any():
             continue
-        both = int((gone & here).sum())
-        phi = np.corrcoef(gone, here)[0, 1]
+        n_both = int((gone & has_value).sum())
+        phi = np.corrcoef(gone, has_value)[0, 1]
         if abs(phi) >= 0.97:
             word = "missing" if phi > 0 else "present"
-            share = both / here.sum() if phi > 0 else 1 - both / here.sum()
+            share = (
+                n_both / has_value.sum() if phi > 0 else 1 - n_both / has_value.sum()
+            )
             text = (
                 f"{c.name!r} is {word} exactly where the target {target.name!r} is "
                 f"{value} ({share:.1%} of these rows): its presence gives the answer "
                 "away."
             )
-            return leak_finding("missingness leak", c, text, phi=phi)
+            return _leak_finding("missingness leak", c, text, phi=phi)
     if target.kind == "number":
-        return threshold_absence(c, target, gone)
+        return _threshold_absence(c, target, gone)
     return None
 
 
-def threshold_absence(c, target, gone):
+def _threshold_absence(c, target, gone):
     """Finding for a column missing exactly where the target passes a threshold."""
     ranks = scipy.stats.rankdata(target.y)
     k = int(gone.sum())
@@ -188,53 +190,53 @@ def threshold_absence(c, target, gone):
         f"{limit:.4g} (AUC {max(area, 1 - area):.4f}): its absence gives the answer "
         "away."
     )
-    return leak_finding("missingness leak", c, text, area=area)
+    return _leak_finding("missingness leak", c, text, area=area)
 
 
-def target_copy_leak(c, target):
+def _target_copy_leak(c, target):
     """Finding for a copy of the target: rescaled, monotone, or with renamed levels."""
-    there = ~c.missing
-    if there.sum() < FEWEST:
+    is_known = ~c.missing
+    if is_known.sum() < FEWEST:
         return None
     if target.kind == "number" and not c.categorical:
-        x, y = c.numbers[there], target.y[there]
+        x, y = c.numbers[is_known], target.y[is_known]
         if not (np.ptp(x) > 0 and np.ptp(y) > 0 and len(np.unique(y)) > 2):
             return None
         r = np.corrcoef(x, y)[0, 1]
         s = np.corrcoef(scipy.stats.rankdata(x), scipy.stats.rankdata(y))[0, 1]
         name = f"{c.name!r} is a copy of the target {target.name!r}"
         if np.array_equal(x, y):
-            return leak_finding("target copy", c, name + ".", r=1.0)
+            return _leak_finding("target copy", c, name + ".", r=1.0)
         if abs(r) >= EXACT:
-            return leak_finding(
+            return _leak_finding(
                 "target copy", c, f"{name} on another scale (r = {r:.6f}).", r=r
             )
         if abs(s) >= EXACT:
             text = f"{name} up to a monotone change (rank r = {s:.6f})."
-            return leak_finding("target copy", c, text, rank_r=s)
+            return _leak_finding("target copy", c, text, rank_r=s)
         return None
     if target.kind == "class":
-        z, y = c.labelled()[there], target.y[there]
+        z, y = c.labelled()[is_known], target.y[is_known]
         k = int(z.max(initial=-1)) + 1
         pairs = len(np.unique(z * (target.k + 1) + y))
         if k == len(np.unique(z)) == pairs == len(np.unique(y)) > 1:
             text = f"{c.name!r} is the target {target.name!r} by other names."
-            return leak_finding("target copy", c, text, levels=k)
+            return _leak_finding("target copy", c, text, levels=k)
     return None
 
 
-def separating_cut(c, target, n_columns):
+def _separating_cut(c, target, n_columns):
     """Finding for a column with a cut that parts two classes without an error, eq. (2).
 
     That a birth weight below 2,500 g is a low one needs no model.
     """
-    if c.categorical or target.kind != "class" or target.k != 2 or numbers_rows(c):
+    if c.categorical or target.kind != "class" or target.k != 2 or _numbers_rows(c):
         return None
-    there = ~c.missing
-    x, y = c.numbers[there], target.y[there]
+    is_known = ~c.missing
+    x, y = c.numbers[is_known], target.y[is_known]
     n = len(y)
     k = int(y.sum())
-    if n < FEWEST or not 0 < k < n or there.mean() < 0.95:
+    if n < FEWEST or not 0 < k < n or is_known.mean() < 0.95:
         return None
     order = np.argsort(x, kind="stable")
     one_change = np.count_nonzero(np.diff(y[order])) == 1
@@ -255,15 +257,15 @@ def separating_cut(c, target, n_columns):
         f"{c.show(limit)}, {high} above, in all {n} rows. Make sure that it is known "
         "before the answer is, and that the answer is not made from it."
     )
-    return leak_finding("separating column", c, text, limit=limit)
+    return _leak_finding("separating column", c, text, limit=limit)
 
 
-def single_column_leak(c, target, fold, level, group):
+def _single_column_leak(c, target, fold, level, group):
     """Finding for a column that alone predicts the target almost perfectly, eq. (1)."""
     best = max(
         (
             out_of_fold_score(z, target, fold, level) + (grouping,)
-            for z, grouping in groupings_of_column(c)
+            for z, grouping in _groupings_of_column(c)
         ),
         key=lambda s: s[0],
         default=None,
@@ -297,7 +299,7 @@ def single_column_leak(c, target, fold, level, group):
     return make_finding(kind, severity, text + ".", column=c.name, score=score, low=low)
 
 
-def groupings_of_column(c):
+def _groupings_of_column(c):
     """Groupings of a column as (codes, "levels", "groups", "bins" or "order")."""
     n = len(c)
     if c.categorical:
@@ -311,7 +313,7 @@ def groupings_of_column(c):
     edges = np.unique(np.quantile(x, np.linspace(0, 1, min(BINS, n // 5) + 1)[1:-1]))
     z = np.searchsorted(edges, c.numbers, side="left")
     z[c.missing] = len(edges) + 1
-    yield z, "order" if numbers_rows(c) else "bins"
+    yield z, "order" if _numbers_rows(c) else "bins"
     if c.whole:
         labels = c.labelled() + 1
         k = int(labels.max())
@@ -319,7 +321,7 @@ def groupings_of_column(c):
             yield labels, "groups"
 
 
-def numbers_rows(c) -> bool:
+def _numbers_rows(c) -> bool:
     """Whether a column counts the rows up or down."""
     steps = np.diff(c.numbers)
     return bool(c.whole and (np.all(steps == 1) or np.all(steps == -1)))
@@ -334,10 +336,10 @@ def out_of_fold_score(z, target, fold, level):
         count = np.bincount(z, minlength=k)
         p = np.empty(len(y))
         for f in range(FOLDS):
-            here = fold == f
-            t = total - np.bincount(z[here], y[here], k)
-            c = count - np.bincount(z[here], minlength=k)
-            p[here] = (t / (c + 1e-3))[z[here]]
+            in_fold = fold == f
+            t = total - np.bincount(z[in_fold], y[in_fold], k)
+            c = count - np.bincount(z[in_fold], minlength=k)
+            p[in_fold] = (t / (c + 1e-3))[z[in_fold]]
         e = (y - p) ** 2
         v = y**2
         # the limit of a ratio of means, by its linear term
@@ -349,19 +351,24 @@ def out_of_fold_score(z, target, fold, level):
     joint = np.bincount(z * K + target.y, minlength=k * K).reshape(k, K)
     right = np.zeros(K)
     for f in range(FOLDS):
-        here = fold == f
-        part = np.bincount(z[here] * K + target.y[here], minlength=k * K).reshape(k, K)
+        in_fold = fold == f
+        part = np.bincount(z[in_fold] * K + target.y[in_fold], minlength=k * K).reshape(
+            k, K
+        )
         answer = np.argmax((joint - part) / np.maximum(size, 1), axis=1)
-        hit = answer[z[here]] == target.y[here]
-        right += np.bincount(target.y[here][hit], minlength=K)
-    there = size > 0
-    recalls = right[there] / size[there]
+        hit = answer[z[in_fold]] == target.y[in_fold]
+        right += np.bincount(target.y[in_fold][hit], minlength=K)
+    is_present = size > 0
+    recalls = right[is_present] / size[is_present]
     if recalls.mean() < LEVELS.min():  # spares the intervals of thousands of columns
         return float(recalls.mean()), 0.0
-    limits = [rate_interval(r, s, level).low for r, s in zip(right[there], size[there])]
+    limits = [
+        rate_interval(r, s, level).low
+        for r, s in zip(right[is_present], size[is_present])
+    ]
     slack = np.sqrt(np.sum((recalls - limits) ** 2)) / len(recalls)
     return float(recalls.mean()), float(recalls.mean() - slack)
 
 
-def leak_finding(kind, c, text, **facts):
+def _leak_finding(kind, c, text, **facts):
     return make_finding(kind, "alarm", text, column=c.name, **facts)

@@ -57,7 +57,7 @@ class TargetView:
 def drawable_columns(view, targets) -> list:
     """The columns that a view can be made of."""
     inputs = view.without({g.name for g in targets})
-    return [c for c in inputs.columns if is_drawable(c)]
+    return [c for c in inputs.columns if _is_drawable(c)]
 
 
 def target_views(view, targets) -> list[TargetView]:
@@ -66,17 +66,17 @@ def target_views(view, targets) -> list[TargetView]:
     Each column is shown against the target that it tells most about.
     """
     columns = drawable_columns(view, targets)
-    targets = [known_classes(g) for g in targets if g.varies]
+    targets = [_known_classes(g) for g in targets if g.varies]
     results = []
     for c in columns:
-        views = [one_view(c, target) for target in targets]
+        views = [_one_view(c, target) for target in targets]
         views = [v for v in views if v is not None]
         if views:
             results.append(max(views, key=lambda v: v.strength))
     return sorted(results, key=lambda v: -v.strength)[:MAX_VIEWS]
 
 
-def is_drawable(c) -> bool:
+def _is_drawable(c) -> bool:
     """Whether a column has values to be compared: no ids, no free text, no constant."""
     if c.kind == "empty" or c.role == "id":
         return False
@@ -87,15 +87,15 @@ def is_drawable(c) -> bool:
     return len(x) > 1 and bool(np.any(x != x[0]))
 
 
-def known_classes(target):
+def _known_classes(target):
     """A target with at most MAX_CLASSES classes, the rarest taken together."""
     if target.kind == "number" or target.k <= MAX_CLASSES:
         return target
-    y, names = common_parts(target.y, target.classes, MAX_CLASSES - 1)
+    y, names = _common_parts(target.y, target.classes, MAX_CLASSES - 1)
     return replace(target, y=y, classes=tuple(names))
 
 
-def common_parts(codes, levels, most) -> tuple[np.ndarray, list[str]]:
+def _common_parts(codes, levels, most) -> tuple[np.ndarray, list[str]]:
     """Codes of the commonest levels and of all others together; -1 stays -1."""
     known = codes >= 0
     counts = np.bincount(codes[known], minlength=len(levels))
@@ -108,24 +108,24 @@ def common_parts(codes, levels, most) -> tuple[np.ndarray, list[str]]:
     return np.where(known, place[codes], -1), [*names, OTHER_PART] if rest else names
 
 
-def one_view(c, target) -> TargetView | None:
+def _one_view(c, target) -> TargetView | None:
     """One column against one target; None where too few rows have both."""
     known = target.known
     if known.sum() < 3:
         return None
     c = c.take(np.flatnonzero(known))
     y = target.y[known]
-    codes, levels = codes_and_levels(c)
+    codes, levels = _codes_and_levels(c)
     if levels:
-        return level_view(c.name, codes, levels, target, y)
+        return _level_view(c.name, codes, levels, target, y)
     present = ~c.missing
     if present.sum() < 3 or np.ptp(c.numbers[present]) == 0:
         return None
-    view = number_view(c.name, c.numbers[present], target, y[present])
+    view = _number_view(c.name, c.numbers[present], target, y[present])
     return replace(view, dates=c.kind == "date")
 
 
-def codes_and_levels(c) -> tuple[np.ndarray, tuple]:
+def _codes_and_levels(c) -> tuple[np.ndarray, tuple]:
     """Codes of the levels of a column, -1 where missing; no levels of many numbers."""
     if c.categorical:
         return c.codes, c.levels
@@ -139,9 +139,9 @@ def codes_and_levels(c) -> tuple[np.ndarray, tuple]:
     return np.where(c.missing, -1, codes), tuple(names)
 
 
-def level_view(name, codes, levels, target, y) -> TargetView:
+def _level_view(name, codes, levels, target, y) -> TargetView:
     """View of a column of levels: bars of classes, or boxes of a number."""
-    codes, names = common_parts(codes, levels, MAX_LEVELS)
+    codes, names = _common_parts(codes, levels, MAX_LEVELS)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(names), codes)
         names = [*names, MISSING_PART]
@@ -152,7 +152,7 @@ def level_view(name, codes, levels, target, y) -> TargetView:
         "target": target.name,
         "parts": names,
         "rows": rows.tolist(),
-        "strength": explained_share(codes, target_numbers(target, y)),
+        "strength": explained_share(codes, _target_numbers(target, y)),
     }
     if target.kind == "number":
         boxes = [np.quantile(y[codes == k], BOX).tolist() for k in parts]
@@ -166,10 +166,10 @@ def level_view(name, codes, levels, target, y) -> TargetView:
     )
 
 
-def number_view(name, x, target, y) -> TargetView:
+def _number_view(name, x, target, y) -> TargetView:
     """View of a column of numbers: boxes by class, or points and their means."""
-    codes = quantile_codes(x)
-    strength = explained_share(codes, target_numbers(target, y))
+    codes = _quantile_codes(x)
+    strength = explained_share(codes, _target_numbers(target, y))
     if target.kind == "class":
         used = [k for k in range(target.k) if (y == k).any()]
         return TargetView(
@@ -195,7 +195,7 @@ def number_view(name, x, target, y) -> TargetView:
     )
 
 
-def target_numbers(target, y) -> np.ndarray:
+def _target_numbers(target, y) -> np.ndarray:
     """(n, outputs): the target, or an indicator of each class."""
     if target.kind == "number":
         return np.asarray(y, dtype=float)[:, None]
@@ -205,10 +205,10 @@ def target_numbers(target, y) -> np.ndarray:
 def quantile_edges(x) -> np.ndarray:
     """Edges that cut numbers into parts with about as many rows each."""
     edges = np.unique(np.quantile(x, np.linspace(0, 1, PARTS + 1)[1:-1]))
-    return without_small_parts(edges, x)
+    return _without_small_parts(edges, x)
 
 
-def quantile_codes(x) -> np.ndarray:
+def _quantile_codes(x) -> np.ndarray:
     """Codes 0, 1, ... of the parts of numbers: their values if few, else quantiles."""
     values = np.unique(x)
     if len(values) <= PARTS:
@@ -217,13 +217,13 @@ def quantile_codes(x) -> np.ndarray:
     return np.unique(codes, return_inverse=True)[1].ravel()
 
 
-def without_small_parts(edges, x) -> np.ndarray:
+def _without_small_parts(edges, x) -> np.ndarray:
     """Edges that leave at least a few rows in every part."""
-    least = max(5, len(x) // (4 * PARTS))
+    min_rows = max(5, len(x) // (4 * PARTS))
     while len(edges) > 1:
         rows = np.bincount(np.searchsorted(edges, x), minlength=len(edges) + 1)
         smallest = int(rows.argmin())
-        if rows[smallest] >= least:
+        if rows[smallest] >= min_rows:
             break
         edges = np.delete(edges, min(smallest, len(edges) - 1))
     return edges
@@ -244,9 +244,9 @@ def explained_share(codes, Y, w=None) -> float:
     w = np.ones(n) if w is None else w
     weight = np.bincount(codes, w, parts)
     safe = np.where(weight > 0, weight, 1.0)
-    whole = np.average(Y, axis=0, weights=w)
+    overall_mean = np.average(Y, axis=0, weights=w)
     mean = np.array([np.bincount(codes, w * v, parts) / safe for v in Y.T])
-    between = (weight * (mean - whole[:, None]) ** 2).sum() / weight.sum()
-    total = np.average((Y - whole) ** 2, axis=0, weights=w).sum()
-    share = between / total if total > 0 else 0.0
+    between_parts = (weight * (mean - overall_mean[:, None]) ** 2).sum() / weight.sum()
+    total = np.average((Y - overall_mean) ** 2, axis=0, weights=w).sum()
+    share = between_parts / total if total > 0 else 0.0
     return float(max(1 - (1 - share) * (n - 1) / max(n - parts, 1), 0.0))

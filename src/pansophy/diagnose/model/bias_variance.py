@@ -146,7 +146,7 @@ def bias_variance(
     rng = make_rng(random_state)
     G = np.stack(
         [
-            refitted_predictions(model, X, y, X_test, simulate, rng)
+            _refitted_predictions(model, X, y, X_test, simulate, rng)
             for _ in range(repeats)
         ]
     )
@@ -154,7 +154,7 @@ def bias_variance(
     return zero_one_terms(G, seen) if kinds[loss] else squared_terms(G, seen, truth)
 
 
-def refitted_predictions(model, X, y, X_test, simulate, rng):
+def _refitted_predictions(model, X, y, X_test, simulate, rng):
     """Predictions of a clone fitted to one training sample."""
     n = n_rows(X)
     if simulate is not None:

@@ -79,20 +79,21 @@ def balance_classes(
     train = np.arange(n) if train is None else np.asarray(train)
     train = np.flatnonzero(train) if train.dtype == bool else train
     held_out = np.setdiff1d(np.arange(n), train)
-    rows = (undersample if method == "down" else oversample)(y, train, rng)
-    out = select_rows(X, rows)
+    rows = (_undersample if method == "down" else oversample)(y, train, rng)
+    X_balanced = select_rows(X, rows)
     if jitter:
-        out = jitter_rows(out, y[rows], len(train), jitter, columns, rng)
-    return Resampled(out, y[rows], rows, held_out)
+        X_balanced = _jitter_rows(X_balanced, y[rows], len(train), jitter, columns, rng)
+    return Resampled(X_balanced, y[rows], rows, held_out)
 
 
-def undersample(y, train, rng):
+def _undersample(y, train, rng):
     """Rows of an undersample: as many of each class as the smallest has."""
     labels, z = class_codes(y[train])
     counts = np.bincount(z, minlength=len(labels))
-    least = counts.min(initial=len(train))
+    smallest_count = counts.min(initial=len(train))
     parts = [
-        rng.choice(train[z == k], least, replace=False) for k in range(len(labels))
+        rng.choice(train[z == k], smallest_count, replace=False)
+        for k in range(len(labels))
     ]
     kept = np.concatenate(parts) if parts else train
     return train[np.isin(train, kept)]
@@ -104,25 +105,27 @@ def oversample(y, train, rng):
     counts = np.bincount(z, minlength=len(labels))
     parts = [train]
     for k in range(len(labels)):
-        own = train[z == k]
+        class_rows = train[z == k]
         lack = counts.max() - counts[k]
-        rounds = [rng.permutation(own) for _ in range(-(-lack // len(own)))]
-        parts.append(np.concatenate([*rounds, own[:0]])[:lack])
+        rounds = [
+            rng.permutation(class_rows) for _ in range(-(-lack // len(class_rows)))
+        ]
+        parts.append(np.concatenate([*rounds, class_rows[:0]])[:lack])
     return np.concatenate(parts)
 
 
-def jitter_rows(X, y, start, jitter, columns, rng):
+def _jitter_rows(X, y, start, jitter, columns, rng):
     """Adds noise to the rows from `start` on, scaled by the class's deviations."""
     X = np.array(X, dtype=float)
     if X.ndim != 2:
         raise ValueError("jitter needs rows of numbers.")
-    which = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+    jittered = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
     for label in np.unique(y):
-        own = y == label
-        late = np.flatnonzero(own & (np.arange(len(y)) >= start))
-        early = np.flatnonzero(own[:start])
+        in_class = y == label
+        late = np.flatnonzero(in_class & (np.arange(len(y)) >= start))
+        early = np.flatnonzero(in_class[:start])
         early = early if len(early) > 1 else np.arange(start)  # a single row: of all
-        size = X[np.ix_(early, which)].std(0)
-        noise = rng.standard_normal((len(late), len(which)))
-        X[np.ix_(late, which)] += jitter * size * noise
+        size = X[np.ix_(early, jittered)].std(0)
+        noise = rng.standard_normal((len(late), len(jittered)))
+        X[np.ix_(late, jittered)] += jitter * size * noise
     return X

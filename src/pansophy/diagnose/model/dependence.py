@@ -86,9 +86,11 @@ def partial_dependence(
     rng = make_rng(random_state)
     names = column_labels(X, names)
     n = n_rows(X)
-    some = np.sort(rng.permutation(n)[:most])
+    sampled = np.sort(rng.permutation(n)[:most])
     return [
-        response_along_column(model, X, column_position(names, c), names, some, points)
+        response_along_column(
+            model, X, column_position(names, c), names, sampled, points
+        )
         for c in columns
     ]
 
@@ -97,12 +99,12 @@ def response_along_column(model, X, j, names, some, points) -> Dependence:
     """Partial dependence of one column, eqs. (1) and (2), over the rows in `some`."""
     rows, values = representative_rows(column_values(X, j), points)
     m = len(some)
-    both = select_rows(
+    stacked = select_rows(
         X, np.concatenate([some, rows])
     )  # those asked about, those with values
     answers = []
     for k in range(len(rows)):  # every row gets the value of the k-th of the latter
-        alike = with_permuted_column(both, j, np.full(m + len(rows), m + k))
+        alike = with_permuted_column(stacked, j, np.full(m + len(rows), m + k))
         answers.append(predictions_matrix(model, alike)[:m])
     G = np.stack(answers, axis=1)
     outputs = ["prediction"]
@@ -133,7 +135,9 @@ def representative_rows(v, points):
         return known[first[kept]], levels[kept].tolist()
     number = seen.astype(float)
     order = np.argsort(number, kind="stable")
-    at = np.linspace(0.02, 0.98, points) * (len(order) - 1)
-    _, first = np.unique(number[order[at.round().astype(int)]], return_index=True)
-    rows = known[order[at.round().astype(int)[first]]]
+    positions = np.linspace(0.02, 0.98, points) * (len(order) - 1)
+    _, first = np.unique(
+        number[order[positions.round().astype(int)]], return_index=True
+    )
+    rows = known[order[positions.round().astype(int)[first]]]
     return rows, [float(x) for x in v[rows]]

@@ -106,19 +106,19 @@ def extrapolation(
     outside = {}
     for a in old.columns:
         if a.name in view.names:
-            rows_out = out_of_range(a, view[a.name], margin)
+            rows_out = _out_of_range(a, view[a.name], margin)
             if len(rows_out):
                 outside[a.name] = rows_out
     flags = np.zeros(view.n, bool)
-    for which in outside.values():
-        flags[which] = True
-    distance = scaled_nearest_distance(old, view, rows, random_state)
+    for outside_rows in outside.values():
+        flags[outside_rows] = True
+    distance = _scaled_nearest_distance(old, view, rows, random_state)
     return Extrapolation(
         flags | (distance > slack), outside, distance, tuple(old.names)
     )
 
 
-def out_of_range(a, b, margin) -> np.ndarray:
+def _out_of_range(a, b, margin) -> np.ndarray:
     """Rows outside the range or levels of one training column, eqs. (1) and (2)."""
     if a.kind == "empty":
         return np.zeros(0, int)
@@ -138,7 +138,7 @@ def out_of_range(a, b, margin) -> np.ndarray:
     return np.flatnonzero((y < low - allowance) | (y > high + allowance))
 
 
-def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
+def _scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     """Distance of new rows to the nearest training row, in units of d_max, eq. (3)."""
     from ...neighbors import NearestNeighbors
 
@@ -149,12 +149,14 @@ def scaled_nearest_distance(old, new, rows, seed) -> np.ndarray:
     kept = sample_rows(old.n, rows, seed)
     base = X if kept is None else X[kept]
     search = NearestNeighbors(n_neighbors=2).fit(base)
-    own = search.kneighbors(base)[0][:, 1]
+    own_distances = search.kneighbors(base)[0][:, 1]
     if kept is not None:  # rows that were left out are training rows too
         rest = np.setdiff1d(np.arange(old.n), kept)
         pick = sample_rows(len(rest), rows, seed)
         rest = rest if pick is None else rest[pick]
-        own = np.r_[own, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]]
+        own_distances = np.r_[
+            own_distances, search.kneighbors(X[rest], n_neighbors=1)[0][:, 0]
+        ]
     far = search.kneighbors(Z, n_neighbors=1)[0][:, 0]
-    top = float(own.max())
+    top = float(own_distances.max())
     return far / top if top > 0 else np.where(far > 0, np.inf, 0.0)

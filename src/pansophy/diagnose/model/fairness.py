@@ -80,17 +80,17 @@ class Fairness(NamedTuple):
 
     def findings(self) -> list[Finding]:
         """The gaps that are clear of 0."""
-        return [fairness_sentence(self.column, g) for g in self.gaps if g.clear]
+        return [_fairness_sentence(self.column, g) for g in self.gaps if g.clear]
 
     def __str__(self):
-        nothing = f"No clear difference between the groups of '{self.column}'."
-        words = findings_text(self.findings(), nothing)
+        no_difference = f"No clear difference between the groups of '{self.column}'."
+        words = findings_text(self.findings(), no_difference)
         if self.left_out:
             words += f"\nToo few rows to judge: {', '.join(self.left_out)}."
         return words
 
 
-def fairness_sentence(column, g: Gap) -> Finding:
+def _fairness_sentence(column, g: Gap) -> Finding:
     rate = g.measure == "accuracy" or g.measure.endswith("rate")
     severity = "alarm" if rate and g.gap.mean > GRAVE else "warning"
     text = (
@@ -164,31 +164,34 @@ def fairness(
         task = "classification" if p.ndim > 1 or set(np.unique(y)) <= {0, 1} else ""
     group = as_column(group)
     w = check_sample_weight(weights, len(y), "weights")
-    whole = True
+    has_whole_weights = True
     if not len(y) == len(p) == len(group):
         raise ValueError(f"{len(y)} rows of y, {len(p)} of p, {len(group)} of group.")
     if w is not None:
-        some = w > 0
-        y, p, group, w = y[some], p[some], group[some], w[some]
-        whole = are_whole(w)
+        has_weight = w > 0
+        y, p, group, w = y[has_weight], p[has_weight], group[has_weight], w[has_weight]
+        has_whole_weights = are_whole(w)
     labels, codes = parts_of_column(
         group, counts=None if w is None else weights_as_counts(w)
     )
-    counts = np.bincount(codes, w if whole else None, len(labels))
+    counts = np.bincount(codes, w if has_whole_weights else None, len(labels))
     kept = [k for k in range(len(labels)) if counts[k] >= min_rows]
     small = [labels[k] for k in range(len(labels)) if 0 < counts[k] < min_rows]
-    pick = class_parts if task == "classification" else number_parts
+    pick = _class_parts if task == "classification" else _number_parts
     measured = pick(y, p, positive, threshold)
     m = len(measured) * len(kept) * (len(kept) - 1) // 2
-    each = shared_level(level, m)
+    level_each = shared_level(level, m)
     measures = {}
     gaps = []
     for name, (values, rate) in measured.items():
         known = ~np.isnan(values)
-        parts = [group_sample(values, w, (codes == k) & known, whole) for k in kept]
-        measures[name] = tuple(group_rate_interval(v, rate, level) for v in parts)
-        gaps += largest_group_difference(
-            name, parts, [labels[k] for k in kept], rate, each
+        parts = [
+            _group_sample(values, w, (codes == k) & known, has_whole_weights)
+            for k in kept
+        ]
+        measures[name] = tuple(_group_rate_interval(v, rate, level) for v in parts)
+        gaps += _largest_group_difference(
+            name, parts, [labels[k] for k in kept], rate, level_each
         )
     gaps.sort(key=lambda g: (not g.clear, -g.gap.mean))
     return Fairness(
@@ -201,7 +204,7 @@ def fairness(
     )
 
 
-def class_parts(y, p, positive, threshold):
+def _class_parts(y, p, positive, threshold):
     """Measures of a classifier by name: (value of each row or NaN, whether a rate)."""
     if positive is None and p.ndim == 2 and p.shape[1] > 2:
         right = (p.argmax(1) == y).astype(float)
@@ -210,16 +213,16 @@ def class_parts(y, p, positive, threshold):
     q = p if p.ndim == 1 else p[:, positive]
     true = y == positive
     yes = (q >= threshold).astype(float)
-    only = lambda rows: np.where(rows, yes, np.nan)
+    rate_among = lambda rows: np.where(rows, yes, np.nan)
     return {
         "selection rate": (yes, True),
-        "true positive rate": (only(true), True),
-        "false positive rate": (only(~true), True),
+        "true positive rate": (rate_among(true), True),
+        "false positive rate": (rate_among(~true), True),
         "calibration error": (true - q, False),
     }
 
 
-def number_parts(y, p, positive, threshold):
+def _number_parts(y, p, positive, threshold):
     """Measures of a regressor by name: (value of each row, whether a rate)."""
     return {
         "mean error": (y - p, False),
@@ -227,18 +230,18 @@ def number_parts(y, p, positive, threshold):
     }
 
 
-def group_sample(values, w, rows, whole) -> Sample:
+def _group_sample(values, w, rows, whole) -> Sample:
     return Sample(values[rows], None if w is None else effective_counts(w[rows], whole))
 
 
-def group_rate_interval(s: Sample, rate, level) -> Interval:
+def _group_rate_interval(s: Sample, rate, level) -> Interval:
     if rate:
         return rate_interval(s.total, s.n, level)
-    nothing = Interval(np.nan, np.nan, np.nan, np.nan)
-    return mean_interval(s.values, level, s.counts) if len(s.values) else nothing
+    no_interval = Interval(np.nan, np.nan, np.nan, np.nan)
+    return mean_interval(s.values, level, s.counts) if len(s.values) else no_interval
 
 
-def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
+def _largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
     """The pair of groups with the clearest difference, as a list of at most one."""
     results = []
     for i, j in combinations(range(len(parts)), 2):
@@ -249,7 +252,8 @@ def largest_group_difference(name, parts, labels, rate, level) -> list[Gap]:
         i, j, a, b = (j, i, b, a) if flip else (i, j, a, b)
         gap = (
             rate_gap(
-                group_rate_interval(a, True, level), group_rate_interval(b, True, level)
+                _group_rate_interval(a, True, level),
+                _group_rate_interval(b, True, level),
             )
             if rate
             else mean_gap(a.values, b.values, level, (a.counts, b.counts))

@@ -140,23 +140,25 @@ def compare_fits(train, test, names=None) -> FitVerdicts:
     >>> [v.verdict for v in fits.verdicts], fits.pairs
     (['underfit', 'balanced', 'overfit'], ((2, 1),))
     """
-    both = [(float(a), float(b)) for a, b in zip(train, test, strict=True)]
-    if not both or not np.isfinite(both).all():
+    scores = [(float(a), float(b)) for a, b in zip(train, test, strict=True)]
+    if not scores or not np.isfinite(scores).all():
         raise ValueError("scores of at least one model are needed, all finite.")
-    m = len(both)
+    m = len(scores)
     names = [str(i) for i in range(m)] if names is None else [str(n) for n in names]
-    best = max(range(m), key=lambda i: (both[i][1], -both[i][0]))
+    best = max(range(m), key=lambda i: (scores[i][1], -scores[i][0]))
     pairs = tuple(
         (i, j)
         for i in range(m)
         for j in range(m)
-        if shows_overfitting(both[i], both[j])
+        if shows_overfitting(scores[i], scores[j])
     )
     overfitted = {i for i, _ in pairs}
     results = []
-    for i, (a, b) in enumerate(both):
-        same = i == best or both[best][1] == b
-        verdict = "balanced" if same else "overfit" if i in overfitted else "underfit"
+    for i, (a, b) in enumerate(scores):
+        is_as_good = i == best or scores[best][1] == b
+        verdict = (
+            "balanced" if is_as_good else "overfit" if i in overfitted else "underfit"
+        )
         results.append(FitVerdict(verdict, a, b, a - b, None, CAUSES[verdict]))
     return FitVerdicts(tuple(names), tuple(results), best, pairs)
 

@@ -43,10 +43,10 @@ class ErrorGroup:
         return float(np.exp(min(self.log_p, 0.0)))
 
     def __str__(self):
-        what = "; ".join(self.about) or "no single column tells them apart"
+        description = "; ".join(self.about) or "no single column tells them apart"
         return (
-            f"{self.size} errors of one kind ({what}): {self.rate:.3g} of the rows "
-            f"there are wrong, {self.elsewhere:.2g} of those elsewhere (p = "
+            f"{self.size} errors of one kind ({description}): {self.rate:.3g} of the "
+            f"rows there are wrong, {self.elsewhere:.2g} of those elsewhere (p = "
             f"{self.p:.2g})."
         )
 
@@ -104,28 +104,28 @@ def group_errors(
     (1, "'kind' is 'b' in 100% of them and 31% elsewhere")
     """
     view = table_view(table).without(ignore)
-    wrong = wrong_rows(errors, view.n, share)
-    some = np.arange(view.n)
+    wrong = _wrong_rows(errors, view.n, share)
+    chosen = np.arange(view.n)
     if rows is not None and view.n > rows:
         right = np.flatnonzero(~wrong)
-        keep = max(rows - int(wrong.sum()), rows // 2)
-        few = make_rng(random_state).permutation(right)[:keep]
+        n_right_kept = max(rows - int(wrong.sum()), rows // 2)
+        right_kept = make_rng(random_state).permutation(right)[:n_right_kept]
         bad = make_rng(random_state).permutation(np.flatnonzero(wrong))[:rows]
-        some = np.sort(np.r_[few, bad])
-    part = view.take(some)
+        chosen = np.sort(np.r_[right_kept, bad])
+    part = view.take(chosen)
     M, _ = numeric_matrix(part)
-    bad = np.flatnonzero(wrong[some])
+    bad = np.flatnonzero(wrong[chosen])
     weight = np.where(
-        wrong[some], 1.0, max((~wrong).sum() / max((~wrong[some]).sum(), 1), 1.0)
+        wrong[chosen], 1.0, max((~wrong).sum() / max((~wrong[chosen]).sum(), 1), 1.0)
     )
     if len(bad) < FEWEST or M.shape[1] == 0:
         return ErrorGroups((), int(wrong.sum()), view.n)
-    result = error_clusters(M, bad, weight, part)
-    whole = tuple(replace(g, rows=some[g.rows]) for g in result)
-    return ErrorGroups(whole, int(wrong.sum()), view.n)
+    result = _error_clusters(M, bad, weight, part)
+    groups_of_table = tuple(replace(g, rows=chosen[g.rows]) for g in result)
+    return ErrorGroups(groups_of_table, int(wrong.sum()), view.n)
 
 
-def wrong_rows(errors, n, share) -> np.ndarray:
+def _wrong_rows(errors, n, share) -> np.ndarray:
     """Mask of the wrong rows; of losses, the given share of the largest."""
     e = np.asarray(errors)
     if e.shape != (n,):
@@ -138,18 +138,18 @@ def wrong_rows(errors, n, share) -> np.ndarray:
     return (size >= limit) & (size > 0)
 
 
-def error_clusters(M, bad, weight, part: TableView):
+def _error_clusters(M, bad, weight, part: TableView):
     """The clusters of errors at the radius with the smallest p value."""
     from ...neighbors import NearestNeighbors
 
-    mask = row_mask(bad, len(M))
-    M = distinguishing_columns(M, mask)
+    mask = _row_mask(bad, len(M))
+    M = _distinguishing_columns(M, mask)
     search = NearestNeighbors(n_neighbors=min(FEWEST + 1, len(M))).fit(M)
     usual = float(np.quantile(search.kneighbors(M)[0][:, -1], 0.75)) or 1e-9
     best = []
     top = 0.0
     for factor in RADII:
-        result = groups_at_radius(M, mask, weight, search, factor * usual, part)
+        result = _groups_at_radius(M, mask, weight, search, factor * usual, part)
         surest = min((g.log_p for g in result), default=0.0)
         if surest < top:
             best = result
@@ -157,27 +157,27 @@ def error_clusters(M, bad, weight, part: TableView):
     return sorted(best, key=lambda g: -g.size)
 
 
-def distinguishing_columns(M, mask):
+def _distinguishing_columns(M, mask):
     """The columns in which errors differ from the other rows; all if none does."""
     p = [scipy.stats.ks_2samp(x[mask], x[~mask], method="asymp").pvalue for x in M.T]
-    keep = np.array(p) < 1e-3 / len(p)
-    return M[:, keep] if keep.any() else M
+    differs = np.array(p) < 1e-3 / len(p)
+    return M[:, differs] if differs.any() else M
 
 
-def groups_at_radius(M, mask, weight, search, radius, part):
+def _groups_at_radius(M, mask, weight, search, radius, part):
     """Clusters of errors by DBSCAN that pass the test of eq. (1)."""
     from ...cluster import DBSCAN
 
     bad = np.flatnonzero(mask)
     labels = DBSCAN(eps=radius, min_samples=FEWEST).fit_predict(M[bad])
-    out = []
+    groups = []
     all_rows = float(weight.sum())
     total = float(weight[bad].sum())
     count = int(labels.max(initial=-1)) + 1
     for k in range(count):
-        own = bad[labels == k]
-        lists = search.radius_neighbors(M[own], radius, return_distance=False)
-        near = row_mask(np.unique(np.concatenate([*lists, own])), len(M))
+        members = bad[labels == k]
+        lists = search.radius_neighbors(M[members], radius, return_distance=False)
+        near = _row_mask(np.unique(np.concatenate([*lists, members])), len(M))
         n = float(weight[near].sum())
         hits = float(weight[near & mask].sum())
         q = total / all_rows
@@ -185,21 +185,23 @@ def groups_at_radius(M, mask, weight, search, radius, part):
         log_p = float(scipy.stats.binom.logsf(round(hits) - 1, round(n), q))
         log_p = max(log_p, -700.0) + np.log(count * len(RADII))
         if log_p < np.log(0.01) and hits / n >= 2 * q:
-            about = tuple(distinguishing_values(part, own))
-            out.append(ErrorGroup(own, len(own), hits / n, rest, log_p, about))
-    return out
+            descriptions = tuple(_distinguishing_values(part, members))
+            groups.append(
+                ErrorGroup(members, len(members), hits / n, rest, log_p, descriptions)
+            )
+    return groups
 
 
-def row_mask(bad, n) -> np.ndarray:
+def _row_mask(bad, n) -> np.ndarray:
     """A mask (n,) that is True at these rows."""
     mask = np.zeros(n, bool)
     mask[bad] = True
     return mask
 
 
-def distinguishing_values(part: TableView, rows, most=3):
+def _distinguishing_values(part: TableView, rows, most=3):
     """Descriptions of the values that distinguish the rows of a group."""
-    inside = row_mask(rows, part.n)
+    inside = _row_mask(rows, part.n)
     descriptions = []
     for c in part.columns:
         known = ~c.missing
@@ -207,20 +209,21 @@ def distinguishing_values(part: TableView, rows, most=3):
             continue
         if c.categorical:
             top = np.bincount(c.codes[known & inside]).argmax()
-            here = np.mean(c.codes[inside] == top)
-            there = np.mean(c.codes[~inside] == top)
+            share_inside = np.mean(c.codes[inside] == top)
+            share_outside = np.mean(c.codes[~inside] == top)
             text = (
-                f"{c.name!r} is {c.levels[top]!r} in {here:.0%} of them and "
-                f"{there:.0%} elsewhere"
+                f"{c.name!r} is {c.levels[top]!r} in {share_inside:.0%} of them and "
+                f"{share_outside:.0%} elsewhere"
             )
-            descriptions.append((here - there if here > 0.8 else 0.0, text))
+            descriptions.append(
+                (share_inside - share_outside if share_inside > 0.8 else 0.0, text)
+            )
             continue
         low, high = np.quantile(c.numbers[known & inside], [0.05, 0.95])
         x = c.numbers[known & ~inside]
-        there = float(np.mean((x >= low) & (x <= high)))
-        text = (
-            f"{c.name!r} is {c.show(low)} to {c.show(high)}, as {there:.0%} elsewhere"
-        )
-        descriptions.append((0.9 - there, text))
+        share_outside = float(np.mean((x >= low) & (x <= high)))
+        span = f"{c.show(low)} to {c.show(high)}"
+        text = f"{c.name!r} is {span}, as {share_outside:.0%} elsewhere"
+        descriptions.append((0.9 - share_outside, text))
     descriptions = [s for s in sorted(descriptions, key=lambda s: -s[0]) if s[0] > 0.3]
     return [text for _, text in descriptions[:most]]

@@ -53,7 +53,7 @@ class Imbalance:
 
     @property
     def findings(self) -> list[Finding]:
-        return list(imbalance_findings(self))
+        return list(_imbalance_findings(self))
 
     @property
     def imbalanced(self) -> bool:
@@ -70,7 +70,7 @@ class Imbalance:
         ]
         lines += [f"{a.name}: {w}" for a in self.answers for w in a.warnings]
         return "\n".join(
-            lines + [misleading_ranking_text(pair) for pair in self.misleading]
+            lines + [_misleading_ranking_text(pair) for pair in self.misleading]
         )
 
 
@@ -102,11 +102,13 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
     counts = np.bincount(z)
     words = [str(v) for v in labels.tolist()]
     top = int(counts.argmax())
-    least = int(counts.min())
-    given = y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
+    smallest = int(counts.min())
+    predictions_by_name = (
+        y_pred if isinstance(y_pred, dict) else {"the answers": y_pred}
+    )
     answers = [
-        judge_predictions(name, z, labels, words, counts, p)
-        for name, p in given.items()
+        _judge_predictions(name, z, labels, words, counts, p)
+        for name, p in predictions_by_name.items()
         if p is not None
     ]
     answers.sort(key=lambda a: -a.accuracy)
@@ -115,15 +117,15 @@ def imbalance(y, y_pred=None, *, losses=None) -> Imbalance:
         for i, a in enumerate(answers)
         for b in answers[i + 1 :]
         if a.warnings
-        and not missed_classes(b)
+        and not _missed_classes(b)
         and b.balanced_accuracy > a.balanced_accuracy
     )
     return Imbalance(
         dict(zip(words, counts.tolist())),
         words[top],
         float(counts[top] / len(y)),
-        float(counts[top] / least),
-        float((len(y) - least) / least),
+        float(counts[top] / smallest),
+        float((len(y) - smallest) / smallest),
         {} if losses is None else risk_by_class(losses, y),
         tuple(answers),
         misleading,
@@ -148,7 +150,7 @@ def risk_by_class(losses, y) -> dict[str, float]:
     return dict(zip((str(v) for v in labels.tolist()), parts.tolist()))
 
 
-def judge_predictions(name, z, labels, words, counts, p) -> Answer:
+def _judge_predictions(name, z, labels, words, counts, p) -> Answer:
     """Accuracy, recalls and warnings of one set of predictions."""
     p = np.asarray(p)
     if p.shape != z.shape:
@@ -168,19 +170,19 @@ def judge_predictions(name, z, labels, words, counts, p) -> Answer:
     return Answer(name, accuracy, dict(zip(words, recalls.tolist())), tuple(warnings))
 
 
-def missed_classes(answer) -> bool:
+def _missed_classes(answer) -> bool:
     return any(r == 0 for r in answer.recalls.values())
 
 
-def misleading_ranking_text(pair) -> str:
-    above, below = pair
+def _misleading_ranking_text(pair) -> str:
+    higher, lower = pair
     return (
-        f"Accuracy ranks {above} above {below}, which is misleading: {below} finds "
+        f"Accuracy ranks {higher} above {lower}, which is misleading: {lower} finds "
         "every class and the classes are unequal."
     )
 
 
-def imbalance_findings(imbalance):
+def _imbalance_findings(imbalance):
     """Findings about imbalanced classes and misleading predictions."""
     if imbalance.imbalanced:
         rare = min(imbalance.counts, key=imbalance.counts.get)
@@ -212,7 +214,7 @@ def imbalance_findings(imbalance):
         yield make_finding(
             "imbalance",
             "warning",
-            misleading_ranking_text(pair),
+            _misleading_ranking_text(pair),
             above=pair[0],
             below=pair[1],
         )

@@ -131,21 +131,23 @@ def learning_curve(
     rng = make_rng(random_state)
     scorer = scorer_of(model, scoring)
     parts = cv_folds(cv, X, y, model, groups, seed=int(rng.integers(2**31)))
-    parts = [(stratified_order(rows, y, model, rng), held) for rows, held in parts]
-    counts = sample_sizes(sizes, min(len(rows) for rows, _ in parts))
-    counts, scores = scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
+    parts = [(_stratified_order(rows, y, model, rng), held) for rows, held in parts]
+    counts = _sample_sizes(sizes, min(len(rows) for rows, _ in parts))
+    counts, scores = _scores_by_size(model, X, y, parts, scorer, counts, sizes is None)
     train, test = (np.array([getattr(s, k) for s in scores]) for k in ("train", "test"))
     ratio = scores[-1].ratio
     intervals = tuple(fold_interval(row, ratio, level) for row in test)
-    before = [int(np.argmin(np.abs(counts - counts[-1] / k))) for k in (2, 4)]
-    gain, longer = (fold_interval(test[-1] - test[k], ratio, level) for k in before)
+    reference_sizes = [int(np.argmin(np.abs(counts - counts[-1] / k))) for k in (2, 4)]
+    gain, longer = (
+        fold_interval(test[-1] - test[k], ratio, level) for k in reference_sizes
+    )
     if perfect is None:
         perfect = 0.0 if str(scoring).startswith("neg_") else 1.0
-    verdict = growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
+    verdict = _growth_verdict(gain, longer, matters * abs(perfect - test[-1].mean()))
     return LearningCurve(counts, train, test, intervals, verdict, gain, longer, ratio)
 
 
-def scores_by_size(model, X, y, parts, scorer, counts, lenient):
+def _scores_by_size(model, X, y, parts, scorer, counts, lenient):
     """The sizes that could be fitted, and the scores at each of them.
 
     If `lenient`, sizes too small for the model (fewer rows than neighbours, a single
@@ -155,8 +157,8 @@ def scores_by_size(model, X, y, parts, scorer, counts, lenient):
     scores = []
     for n in counts:
         try:
-            some = [(rows[:n], held) for rows, held in parts]
-            scores.append(cross_scores(model, X, y, some, scorer))
+            nested_parts = [(rows[:n], held) for rows, held in parts]
+            scores.append(cross_scores(model, X, y, nested_parts, scorer))
             kept.append(n)
         except ValueError:
             if n == counts[-1] or not lenient:
@@ -164,29 +166,29 @@ def scores_by_size(model, X, y, parts, scorer, counts, lenient):
     return np.array(kept), scores
 
 
-def growth_verdict(gain: Interval, longer: Interval, small) -> str:
+def _growth_verdict(gain: Interval, longer: Interval, small) -> str:
     """Verdict on the curve, eq. (2); gains up to `small` do not matter."""
     if gain.mean > small and longer.low > 0:
         return "rising"
-    still = gain.mean <= small / 4 and longer.mean <= small
-    return "flat" if still or gain.high <= max(small, 1e-12) else "unclear"
+    has_stopped = gain.mean <= small / 4 and longer.mean <= small
+    return "flat" if has_stopped or gain.high <= max(small, 1e-12) else "unclear"
 
 
-def sample_sizes(sizes, n) -> np.ndarray:
+def _sample_sizes(sizes, n) -> np.ndarray:
     """Increasing numbers of rows of the nested samples."""
     if sizes is None:
         halves = n // 2 ** np.arange(6)
         return np.unique(halves[halves >= max(1, min(20, n // 4))])
-    given = np.asarray(sizes, float)
-    if len(given) < 2 or np.any(given <= 0) or np.any(given > n):
+    requested = np.asarray(sizes, float)
+    if len(requested) < 2 or np.any(requested <= 0) or np.any(requested > n):
         raise ValueError(
             f"sizes must be shares or whole numbers up to {n}, at least 2."
         )
-    counts = np.where(given <= 1, np.ceil(given * n), given).astype(int)
+    counts = np.where(requested <= 1, np.ceil(requested * n), requested).astype(int)
     return np.unique(counts)
 
 
-def stratified_order(rows, y, model, rng):
+def _stratified_order(rows, y, model, rng):
     """Rows in random order; for a classifier every prefix is stratified."""
     rows = rows[rng.permutation(len(rows))]
     if not is_classifier(model) or y.ndim > 1:

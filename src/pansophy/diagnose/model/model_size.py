@@ -101,35 +101,36 @@ def model_size(model, X=None, y=None, *, random_state=0) -> ModelSize:
     """
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     keeps, cost = next(
-        (v for k, v in KEEPS_ROWS.items() if has_fitted_attribute(last, k)), (None,) * 2
+        (v for k, v in KEEPS_ROWS.items() if _has_fitted_attribute(last, k)),
+        (None,) * 2,
     )
-    growth = None if X is None else growth_with_rows(model, X, y, random_state)
+    growth = None if X is None else _growth_with_rows(model, X, y, random_state)
     if keeps is None and growth is not None and growth > 1.2:
         keeps = "more numbers for more rows"
-    count = known_parameter_count(last)
+    count = _known_parameter_count(last)
     if count is not None and keeps != "more numbers for more rows":
         keeps = None  # coefficients are all that predictions need
     name = type(last).__name__
-    numbers, size = stored_numbers(model)
+    numbers, size = _stored_numbers(model)
     return ModelSize(name, count, numbers, size, keeps is None, keeps, cost, growth)
 
 
-def has_fitted_attribute(model, attribute):
+def _has_fitted_attribute(model, attribute):
     """Whether a fitted model has something under this name."""
     try:
         value = getattr(model, attribute, None)
     except (AttributeError, ValueError):
         return False
     return value is not None and not (
-        attribute == "dual_coef_" and has_coefficients(model)
+        attribute == "dual_coef_" and _has_coefficients(model)
     )
 
 
-def has_coefficients(model):
+def _has_coefficients(model):
     return hasattr(model, "coef_")
 
 
-def known_parameter_count(model) -> int | None:
+def _known_parameter_count(model) -> int | None:
     """Free parameters of the kinds whose number is known."""
     k = len(getattr(model, "classes_", ()))
     d = getattr(model, "n_features_in_", 0)
@@ -151,7 +152,7 @@ def known_parameter_count(model) -> int | None:
         return k - 1 + int(np.size(model.feature_log_prob_))
     if hasattr(model, "cluster_centers_"):
         return int(np.size(model.cluster_centers_))
-    if kernel_machine(model):
+    if _kernel_machine(model):
         return None
     if hasattr(model, "coef_"):
         w = model.coef_
@@ -161,13 +162,13 @@ def known_parameter_count(model) -> int | None:
     return None
 
 
-def kernel_machine(model):
+def _kernel_machine(model):
     return (
         hasattr(model, "support_vectors_") and getattr(model, "kernel", "") != "linear"
     )
 
 
-def growth_with_rows(model, X, y, random_state):
+def _growth_with_rows(model, X, y, random_state):
     """Numbers stored after all rows over numbers stored after half of them."""
     X, n = indexable_rows(X), n_rows(X)
     rows = np.sort(make_rng(random_state).permutation(n)[: n // 2])
@@ -178,11 +179,11 @@ def growth_with_rows(model, X, y, random_state):
             if y is None
             else (select_rows(X, part), np.asarray(y)[part])
         )
-        sizes.append(stored_numbers(clone(model).fit(*args))[0])
+        sizes.append(_stored_numbers(clone(model).fit(*args))[0])
     return sizes[1] / max(sizes[0], 1)
 
 
-def stored_numbers(model) -> tuple[int, int]:
+def _stored_numbers(model) -> tuple[int, int]:
     """Count of the numbers, and of their bytes, that a fitted model keeps."""
     seen = set()
     total = [0, 0]
@@ -204,29 +205,31 @@ def stored_numbers(model) -> tuple[int, int]:
                 walk(v, depth + 1)
         elif isinstance(value, (float, int)) and not isinstance(value, bool):
             total[0], total[1] = total[0] + 1, total[1] + 8
-        elif contained_values(value) is not None:
+        elif _contained_values(value) is not None:
             seen.add(id(value))
-            walk(contained_values(value), depth + 1)
+            walk(_contained_values(value), depth + 1)
 
-    state = fitted_state(model)
+    state = _fitted_state(model)
     walk(state, 0)
     return total[0], total[1]
 
 
-def fitted_state(model):
+def _fitted_state(model):
     """Attributes that the fit has made: the parameters are no part of the size."""
-    given = set(model.get_params(deep=False)) if hasattr(model, "get_params") else set()
+    parameter_names = (
+        set(model.get_params(deep=False)) if hasattr(model, "get_params") else set()
+    )
     if hasattr(model, "steps"):
-        return [fitted_state(step) for _, step in model.steps if hasattr(step, "fit")]
-    return {k: v for k, v in vars(model).items() if k not in given}
+        return [_fitted_state(step) for _, step in model.steps if hasattr(step, "fit")]
+    return {k: v for k, v in vars(model).items() if k not in parameter_names}
 
 
-def contained_values(value):
+def _contained_values(value):
     """Values inside an object of a model, or None."""
     if isinstance(value, (str, bytes, type)) or callable(value):
         return None
     if hasattr(value, "get_params"):
-        return fitted_state(value)
+        return _fitted_state(value)
     if hasattr(value, "tocsr"):
         return [value.tocsr().data, value.tocsr().indices]
     state = getattr(value, "__getstate__", None)

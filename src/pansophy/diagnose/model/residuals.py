@@ -92,16 +92,16 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
     if not np.isfinite(r).all():
         raise ValueError("y and p must be finite numbers.")
     tests = [
-        mean_residual_test(r),
-        multimodality_test(r, make_rng(random_state)),
+        _mean_residual_test(r),
+        _multimodality_test(r, make_rng(random_state)),
         heteroscedasticity(r, p),
-        calibration_curve_test(r, p),
+        _calibration_curve_test(r, p),
     ]
     if time is not None:
         tests.append(
-            autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
+            _autocorrelation_test(r[np.argsort(np.asarray(time), kind="stable")])
         )
-    counts, edges = np.histogram(r, bins=n_bins(r) if bins is None else bins)
+    counts, edges = np.histogram(r, bins=_n_bins(r) if bins is None else bins)
     mean = mean_interval(r, level)
     result = tuple(t for t in tests if t is not None)
     return Residuals(
@@ -109,14 +109,14 @@ def residuals(y, p, *, time=None, level=0.95, bins=None, random_state=0) -> Resi
         mean,
         float(r.std(ddof=1)),
         mean_interval(np.abs(r), level),
-        root_interval(mean_interval(r**2, level)),
+        _root_interval(mean_interval(r**2, level)),
         counts,
         edges,
         result,
     )
 
 
-def root_interval(square: Interval) -> Interval:
+def _root_interval(square: Interval) -> Interval:
     """The interval of a root mean square from that of the mean square."""
     m = np.sqrt(square.mean)
     low, high = np.sqrt(max(square.low, 0.0)), np.sqrt(max(square.high, 0.0))
@@ -124,14 +124,14 @@ def root_interval(square: Interval) -> Interval:
     return Interval(float(m), float(low), float(high), float(error))
 
 
-def n_bins(r):
+def _n_bins(r):
     """Number of histogram bins by the Freedman-Diaconis rule, from 5 to 60."""
     q = np.subtract(*np.quantile(r, [0.75, 0.25]))
     width = 2 * q / len(r) ** (1 / 3)
     return int(np.clip(np.ceil(np.ptp(r) / width), 5, 60)) if width > 0 else 10
 
 
-def mean_residual_test(r):
+def _mean_residual_test(r):
     """Tests whether the mean of the residuals is 0, eq. (1)."""
     sd = r.std(ddof=1)
     n = len(r)
@@ -153,14 +153,14 @@ def mean_residual_test(r):
     )
 
 
-def kernel_density_grid(r, h, low, high):
+def _kernel_density_grid(r, h, low, high):
     """Kernel density of r on a grid, with a normal kernel of bandwidth h."""
     step = (high - low) / GRID
     counts = np.histogram(r, bins=GRID, range=(low, high))[0].astype(float)
     return ndimage.gaussian_filter1d(counts, h / step, mode="constant", truncate=6)
 
 
-def density_modes(density):
+def _density_modes(density):
     """The density without plateaus, and its modes above a twentieth of the highest."""
     d = density[np.concatenate([[True], np.diff(density) != 0])]
     d = np.concatenate([[0.0], d, [0.0]])
@@ -168,18 +168,18 @@ def density_modes(density):
     return d, 1 + np.flatnonzero(top & (d[1:-1] > 0.05 * d.max()))
 
 
-def density_peaks(density):
-    return len(density_modes(density)[1])
+def _density_peaks(density):
+    return len(_density_modes(density)[1])
 
 
-def valley_depth(density):
+def _valley_depth(density):
     """Depth of the deepest valley between modes, relative to its lower side."""
-    d, top = density_modes(density)
+    d, top = _density_modes(density)
     sides = [(d[: k + 1].max(), d[k:].max(), d[k]) for k in range(top[0], top[-1])]
     return min((low / min(a, b) for a, b, low in sides), default=1.0)
 
 
-def multimodality_test(r, rng):
+def _multimodality_test(r, rng):
     """Silverman's test for several modes, eq. (2).
 
     At most 5000 residuals are used, without half a per cent in each tail.
@@ -197,12 +197,12 @@ def multimodality_test(r, rng):
         h = np.sqrt(small * large)
         small, large = (
             (h, large)
-            if density_peaks(kernel_density_grid(r, h, low, high)) > 1
+            if _density_peaks(_kernel_density_grid(r, h, low, high)) > 1
             else (small, h)
         )
     h = large
     if (
-        valley_depth(kernel_density_grid(r, 0.9 * sd * len(r) ** -0.2, low, high))
+        _valley_depth(_kernel_density_grid(r, 0.9 * sd * len(r) ** -0.2, low, high))
         > 0.75
     ):
         return None
@@ -211,7 +211,7 @@ def multimodality_test(r, rng):
     for _ in range(DRAWS):
         draw = rng.choice(r, len(r)) + h * rng.standard_normal(len(r))
         draw = r.mean() + shrink * (draw - r.mean())
-        n_multimodal += density_peaks(kernel_density_grid(draw, h, low, high)) > 1
+        n_multimodal += _density_peaks(_kernel_density_grid(draw, h, low, high)) > 1
     p_value = (1 + n_multimodal) / (1 + DRAWS)
     if p_value >= 0.05:
         return None
@@ -243,7 +243,7 @@ def heteroscedasticity(r, p):
     )
 
 
-def calibration_curve_test(r, p, parts=10):
+def _calibration_curve_test(r, p, parts=10):
     """Tests whether the mean residual depends on the prediction, eq. (4)."""
     if len(r) < 5 * parts or np.ptp(p) == 0:
         return None
@@ -267,7 +267,7 @@ def calibration_curve_test(r, p, parts=10):
     )
 
 
-def autocorrelation_test(r):
+def _autocorrelation_test(r):
     """Tests the lag-1 autocorrelation of residuals in order of time, eq. (5)."""
     d = r - r.mean()
     total = d @ d

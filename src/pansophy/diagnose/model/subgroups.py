@@ -65,10 +65,12 @@ class WeakSlice(NamedTuple):
 
     def finding(self) -> Finding:
         severity = "warning" if self.loss > 1.5 * self.rest else "note"
-        one = self.columns[0] if len(self.columns) == 1 else None
+        single_column = self.columns[0] if len(self.columns) == 1 else None
         facts = self._asdict()
         del facts["columns"]
-        return make_finding("weak slice", severity, str(self), column=one, **facts)
+        return make_finding(
+            "weak slice", severity, str(self), column=single_column, **facts
+        )
 
 
 class SliceSums(NamedTuple):
@@ -133,17 +135,17 @@ def subgroups(
     if np.isnan(loss).any():
         raise ValueError("loss must hold no missing value.")
     w = np.ones(n) if weights is None else check_sample_weight(weights, n, "weights")
-    where = (
+    chosen_columns = (
         range(len(names))
         if columns is None
         else [column_position(names, c) for c in columns]
     )
-    least = max(30, n // 100) if min_rows is None else min_rows
-    sums = slice_sums(X, loss, w, list(where), pairs, least)
-    return significant_slices(sums, loss, w, names, level)[:limit]
+    min_count = max(30, n // 100) if min_rows is None else min_rows
+    sums = _slice_sums(X, loss, w, list(chosen_columns), pairs, min_count)
+    return _significant_slices(sums, loss, w, names, level)[:limit]
 
 
-def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
+def _slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     """Sums of weights, losses and squared losses of all slices of enough rows."""
     n = len(loss)
     cuts = {j: parts_of_column(column_values(X, j)) for j in where}
@@ -152,7 +154,7 @@ def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
     subsets = [(j,) for j in cuts]
     if pairs:
         subsets += list(combinations(list(cuts)[:PAIRED], 2))
-    out = SliceSums([], [], [], [], [], [], [])
+    sums = SliceSums([], [], [], [], [], [], [])
     for js in subsets:
         labels = [cuts[j][0] for j in js]
         shape = tuple(len(names) for names in labels)
@@ -162,22 +164,24 @@ def slice_sums(X, loss, w, where, pairs, least) -> SliceSums:
         parts = (w, w**2, w * shift, w * shift**2)
         mass, square, *loss_sums = (np.bincount(code, v, m) for v in parts)
         worth = np.divide(mass**2, square, out=np.zeros(m), where=square > 0)
-        some = (count >= least) & (count <= n - least) & (mass > 0) & (mass < w.sum())
-        for k in np.flatnonzero(some):
-            at = np.unravel_index(k, shape)
-            out.columns.append(js)
-            out.parts.append(
-                tuple(names[i] for names, i in zip(labels, at, strict=True))
+        is_valid = (
+            (count >= least) & (count <= n - least) & (mass > 0) & (mass < w.sum())
+        )
+        for k in np.flatnonzero(is_valid):
+            cell = np.unravel_index(k, shape)
+            sums.columns.append(js)
+            sums.parts.append(
+                tuple(names[i] for names, i in zip(labels, cell, strict=True))
             )
-            out.n.append(count[k])
-            out.mass.append(mass[k])
-            out.worth.append(worth[k])
-            out.total.append(loss_sums[0][k])
-            out.square.append(loss_sums[1][k])
-    return SliceSums(out.columns, out.parts, *(np.array(v, float) for v in out[2:]))
+            sums.n.append(count[k])
+            sums.mass.append(mass[k])
+            sums.worth.append(worth[k])
+            sums.total.append(loss_sums[0][k])
+            sums.square.append(loss_sums[1][k])
+    return SliceSums(sums.columns, sums.parts, *(np.array(v, float) for v in sums[2:]))
 
 
-def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
+def _significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
     """Slices whose excess loss, eq. (1), is significant, the weakest first."""
     M = len(sums.n)
     mean = np.average(loss, weights=w)
@@ -206,15 +210,17 @@ def significant_slices(sums, loss, w, names, level) -> list[WeakSlice]:
     for i in np.flatnonzero((adjusted < 1 - level) & (excess - reach > 0)):
         js = sums.columns[i]
         parts = sums.parts[i]
-        whole = [single.get(key, -np.inf) for key in zip(js, parts, strict=True)]
-        if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(whole):
+        single_excesses = [
+            single.get(key, -np.inf) for key in zip(js, parts, strict=True)
+        ]
+        if len(js) == 2 and ma[i] - 2 * np.sqrt(va[i]) <= max(single_excesses):
             continue  # no worse than one of its columns alone
         span = symmetric_interval(excess[i], reach[i], error[i])
         text = tuple(names[j] for j in js)
         rows = int(sums.n[i])
-        own = float(ma[i] + mean)
+        slice_loss = float(ma[i] + mean)
         rest = float(mb[i] + mean)
         results.append(
-            WeakSlice(text, parts, rows, own, rest, span, float(adjusted[i]))
+            WeakSlice(text, parts, rows, slice_loss, rest, span, float(adjusted[i]))
         )
     return sorted(results, key=lambda s: -s.excess.low)

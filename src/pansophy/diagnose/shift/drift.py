@@ -76,7 +76,7 @@ class DriftReport:
 
     @property
     def findings(self) -> list[Finding]:
-        return by_severity(drift_sentences(self))
+        return by_severity(_drift_sentences(self))
 
     def to_dict(self) -> dict[str, Any]:
         return json_ready(asdict(self))
@@ -128,38 +128,38 @@ def drift(
     for c in new.columns:
         past = kept.columns.get(c.name)
         if past is not None and c.name not in ignore:
-            findings += list(column_drift_tests(past, c))
+            findings += list(_column_drift_tests(past, c))
     p = holm(np.array([f.p for f in findings])) if findings else []
-    done = [
+    column_drifts = [
         f._replace(p=float(q), drifted=f.drifted and q < level)
         for f, q in zip(findings, p)
     ]
-    done.sort(key=lambda f: (not f.drifted, -f.size))
+    column_drifts.sort(key=lambda f: (not f.drifted, -f.size))
     auc = distance = None
     if whole and isinstance(old, TableView) and min(old.n, new.n) >= 20:
-        auc, distance = whole_table_tests(old, new, rows, random_state)
-    return DriftReport((kept.rows, new.n), form, tuple(done), auc, distance)
+        auc, distance = _whole_table_tests(old, new, rows, random_state)
+    return DriftReport((kept.rows, new.n), form, tuple(column_drifts), auc, distance)
 
 
-def column_drift_tests(past: ReferenceColumn, c):
+def _column_drift_tests(past: ReferenceColumn, c):
     """Drift tests of one column: its missing values and its distribution."""
     gone = float(c.missing.mean())
     n = past.rows
     m = len(c)
     k = [round(past.missing * n), int(c.missing.sum())]
-    p = proportions_test(k, [n, m])
+    p = _proportions_test(k, [n, m])
     words = f"missing values went from {past.missing:.1%} to {gone:.1%}"
     big = abs(gone - past.missing) >= GONE
     yield ColumnDrift(c.name, "missing", abs(gone - past.missing), p, big, words)
     if gone == 1.0 or past.missing == 1.0 or past.categorical != c.categorical:
         return
     if past.categorical:
-        yield category_drift(past, c)
+        yield _category_drift(past, c)
     else:
-        yield number_drift(past, c)
+        yield _number_drift(past, c)
 
 
-def proportions_test(k, n) -> float:
+def _proportions_test(k, n) -> float:
     """p value of the pooled normal test of two proportions."""
     share = sum(k) / sum(n)
     error = np.sqrt(share * (1 - share) * (1 / n[0] + 1 / n[1]))
@@ -168,7 +168,7 @@ def proportions_test(k, n) -> float:
     return float(2 * scipy.stats.norm.sf(abs(k[0] / n[0] - k[1] / n[1]) / error))
 
 
-def number_drift(past, c) -> ColumnDrift:
+def _number_drift(past, c) -> ColumnDrift:
     """Kolmogorov-Smirnov test of numbers, eq. (1), against stored values."""
     x = np.sort(c.numbers[~c.missing])
     old = past.values
@@ -189,7 +189,7 @@ def number_drift(past, c) -> ColumnDrift:
     return ColumnDrift(c.name, "KS", D, p, D >= MOVED, words)
 
 
-def category_drift(past, c) -> ColumnDrift:
+def _category_drift(past, c) -> ColumnDrift:
     """Chi-squared test of levels, eq. (2), with rare levels pooled."""
     n = max(round(past.rows * (1 - past.missing)), 1)
     counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
@@ -209,28 +209,30 @@ def category_drift(past, c) -> ColumnDrift:
         p = float(
             scipy.stats.chi2.sf(((part - fit) ** 2 / fit).sum(), part.shape[1] - 1)
         )
-    at = int(np.abs(gap).argmax())
-    about = f"{words[at]!r} went from {table[0, at] / n:.1%} to {table[1, at] / m:.1%}"
-    return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, about)
+    top = int(np.abs(gap).argmax())
+    description = (
+        f"{words[top]!r} went from {table[0, top] / n:.1%} to {table[1, top] / m:.1%}"
+    )
+    return ColumnDrift(c.name, "chi2", size, p, size >= MOVED, description)
 
 
-def whole_table_tests(old, new, rows, seed):
+def _whole_table_tests(old, new, rows, seed):
     """AUC of a two-sample classifier, and MMD, over the common columns."""
     old = old.sample(rows, seed)
     new = new.sample(rows, seed)
-    both = stack_common_columns(old, new)
-    M, _ = numeric_matrix(both)
-    holes = [c.missing for c in both.columns]
+    stacked = stack_common_columns(old, new)
+    M, _ = numeric_matrix(stacked)
+    holes = [c.missing for c in stacked.columns]
     holes = [h.astype(float) for h in holes if 0 < h.sum() < len(h)]
     M = np.column_stack([M, *holes]) if holes else M
     if M.shape[1] == 0:
         return None, None
     X, Z = M[: old.n], M[old.n :]
-    auc = classifier_two_sample_test(X, Z, keys=row_keys(both), random_state=seed)
+    auc = classifier_two_sample_test(X, Z, keys=row_keys(stacked), random_state=seed)
     return auc, mmd(X, Z, random_state=seed)
 
 
-def drift_sentences(d):
+def _drift_sentences(d):
     yield from d.form
     for c in d.columns:
         if c.drifted:

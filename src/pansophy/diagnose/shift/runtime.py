@@ -78,11 +78,11 @@ def reference_of(table, *, values=POINTS) -> Reference:
     """
     view = table_view(table)
     return Reference(
-        view.n, {c.name: reference_column(c, values) for c in view.columns}
+        view.n, {c.name: _reference_column(c, values) for c in view.columns}
     )
 
 
-def reference_column(c: ColumnValues, points) -> ReferenceColumn:
+def _reference_column(c: ColumnValues, points) -> ReferenceColumn:
     """Summary of the distribution of one column."""
     gone = float(c.missing.mean())
     if c.categorical:
@@ -99,22 +99,22 @@ def reference_column(c: ColumnValues, points) -> ReferenceColumn:
 
 def schema_mismatches(old: Reference, new: TableView) -> list[Finding]:
     """Findings for columns that are gone, new, or of another type or unit."""
-    out = []
-    there = set(new.names)
+    findings = []
+    new_names = set(new.names)
     for name, past in old.columns.items():
-        if name not in there:
+        if name not in new_names:
             text = f"{name!r} is gone from the new table."
-            out.append(make_finding("column gone", "alarm", text, column=name))
+            findings.append(make_finding("column gone", "alarm", text, column=name))
             continue
-        out += list(column_mismatch(name, past, new[name]))
+        findings += list(_column_mismatch(name, past, new[name]))
     for name in new.names:
         if name not in old.columns:
             text = f"{name!r} is new: the old table did not have it."
-            out.append(make_finding("new column", "note", text, column=name))
-    return out
+            findings.append(make_finding("new column", "note", text, column=name))
+    return findings
 
 
-def unparsed_number(c) -> str | None:
+def _unparsed_number(c) -> str | None:
     """The first text of a column of numbers that is not a plain number, or None."""
     for text in c.levels[:1000]:
         try:
@@ -124,42 +124,44 @@ def unparsed_number(c) -> str | None:
     return None
 
 
-def column_mismatch(name, past, c):
+def _column_mismatch(name, past, c):
     """Findings for one column whose type, levels or unit have changed."""
     if "empty" in (c.kind, past.kind):
         if c.kind != past.kind and len(c):
-            which = "new" if c.kind == "empty" else "old"
-            text = f"{name!r} is empty in the {which} table."
+            which_table = "new" if c.kind == "empty" else "old"
+            text = f"{name!r} is empty in the {which_table} table."
             yield make_finding("empty", "warning", text, column=name)
         return
     if c.kind != past.kind and not {c.kind, past.kind} <= {"number", "yes/no"}:
         text = (
-            f"{name!r} held {kind_description(past.kind)} ({past.type}) and now holds "
-            f"{kind_description(c.kind)} ({c.type})."
+            f"{name!r} held {_kind_description(past.kind)} ({past.type}) and now holds "
+            f"{_kind_description(c.kind)} ({c.type})."
         )
         yield make_finding(
             "type changed", "alarm", text, column=name, old=past.type, new=c.type
         )
     elif (
-        c.kind == "number" and "string" not in past.type and (odd := unparsed_number(c))
+        c.kind == "number"
+        and "string" not in past.type
+        and (odd := _unparsed_number(c))
     ):
         text = f"{name!r} held numbers ({past.type}) and now texts such as {odd!r}."
         yield make_finding(
             "type changed", "alarm", text, column=name, old=past.type, new=c.type
         )
     elif c.categorical:
-        yield from new_levels(name, past, c)
+        yield from _new_levels(name, past, c)
     elif c.kind == "number":
-        yield from unit_changed(name, past, c)
+        yield from _unit_changed(name, past, c)
 
 
-def kind_description(kind) -> str:
+def _kind_description(kind) -> str:
     return {"number": "numbers", "date": "dates", "other": "other values"}.get(
         kind, kind
     )
 
 
-def new_levels(name, past, c):
+def _new_levels(name, past, c):
     """Finding for unseen levels; free text is not checked."""
     if len(past.shares) >= MOST_LEVELS or len(past.shares) > 0.5 * past.rows > 10:
         return
@@ -169,10 +171,10 @@ def new_levels(name, past, c):
         return
     share = counts[unseen].sum() / max(counts.sum(), 1)
     unseen.sort(key=lambda i: -counts[i])
-    some = ", ".join(repr(c.levels[i]) for i in unseen[:3])
+    shown = ", ".join(repr(c.levels[i]) for i in unseen[:3])
     text = (
         f"{name!r} has {len(unseen)} {'level' if len(unseen) == 1 else 'levels'} never "
-        f"seen before, such as {some}, in {share:.1%} of the rows."
+        f"seen before, such as {shown}, in {share:.1%} of the rows."
     )
     severity = "warning" if share >= 0.01 else "note"
     yield make_finding(
@@ -180,15 +182,15 @@ def new_levels(name, past, c):
     )
 
 
-def unit_changed(name, past, c):
+def _unit_changed(name, past, c):
     """Finding for numbers that agree with the old ones after a change of unit."""
     x = np.sort(c.numbers[~c.missing])
     old = past.values
-    if len(x) < 20 or len(old) < 20 or kolmogorov_smirnov(old, x) < 0.5:
+    if len(x) < 20 or len(old) < 20 or _kolmogorov_smirnov(old, x) < 0.5:
         return
     if (
-        kolmogorov_smirnov(1.8 * old + 32, x) < 0.15
-        or kolmogorov_smirnov((old - 32) / 1.8, x) < 0.15
+        _kolmogorov_smirnov(1.8 * old + 32, x) < 0.15
+        or _kolmogorov_smirnov((old - 32) / 1.8, x) < 0.15
     ):
         text = f"{name!r} seems to have changed between degrees Celsius and Fahrenheit."
         yield make_finding("unit changed", "alarm", text, column=name, factor=1.8)
@@ -197,11 +199,11 @@ def unit_changed(name, past, c):
     if a == 0 or b == 0 or a * b < 0:
         return
     factor = float(b / a)
-    if kolmogorov_smirnov(factor * old, x) < 0.15 and not 0.6 < factor < 1.6:
+    if _kolmogorov_smirnov(factor * old, x) < 0.15 and not 0.6 < factor < 1.6:
         known = [
             w
             for f, w in UNITS.items()
-            if is_close_factor(factor, f) or is_close_factor(1 / factor, f)
+            if _is_close_factor(factor, f) or _is_close_factor(1 / factor, f)
         ]
         hint = f" ({known[0]})" if known else ""
         text = (
@@ -211,11 +213,11 @@ def unit_changed(name, past, c):
         yield make_finding("unit changed", "alarm", text, column=name, factor=factor)
 
 
-def is_close_factor(a, b) -> bool:
+def _is_close_factor(a, b) -> bool:
     return abs(a / b - 1) < 0.05
 
 
-def kolmogorov_smirnov(a, b) -> float:
+def _kolmogorov_smirnov(a, b) -> float:
     """Kolmogorov-Smirnov statistic: largest difference of two distributions."""
     grid = np.concatenate([a, b])
     F = np.searchsorted(np.sort(a), grid, side="right") / len(a)
@@ -225,7 +227,7 @@ def kolmogorov_smirnov(a, b) -> float:
 
 def stack_common_columns(old: TableView, new: TableView) -> TableView:
     """The common columns of two tables, old rows before new ones."""
-    out = []
+    stacked = []
     names = set(new.names)
     for a in old.columns:
         if a.name not in names:
@@ -234,12 +236,12 @@ def stack_common_columns(old: TableView, new: TableView) -> TableView:
         if a.categorical != b.categorical:
             continue
         if not a.categorical:
-            both = np.concatenate([a.numbers, b.numbers])
+            numbers = np.concatenate([a.numbers, b.numbers])
             kind = a.kind if a.kind != "empty" else b.kind
-            out.append(ColumnValues(a.name, kind, a.type, both))
+            stacked.append(ColumnValues(a.name, kind, a.type, numbers))
             continue
         place = {v: i for i, v in enumerate(a.levels)}
         code = np.array([*(place.setdefault(v, len(place)) for v in b.levels), -1])
         codes = np.concatenate([a.codes, code[b.codes]])
-        out.append(ColumnValues(a.name, a.kind, a.type, None, codes, tuple(place)))
-    return TableView(old.n + new.n, tuple(out))
+        stacked.append(ColumnValues(a.name, a.kind, a.type, None, codes, tuple(place)))
+    return TableView(old.n + new.n, tuple(stacked))

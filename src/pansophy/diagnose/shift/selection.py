@@ -113,27 +113,29 @@ def selection_bias(table, reference, *, level=0.05) -> SelectionBias:
     (p = 1.9e-18).
     """
     view = table_view(table)
-    if not isinstance(reference, dict) or looks_like_table(reference):
-        reference = statistics_of(table_view(reference), view.names)
+    if not isinstance(reference, dict) or _looks_like_table(reference):
+        reference = _statistics_of(table_view(reference), view.names)
     results = []
     for name, known in reference.items():
         c = view[name]
         if isinstance(known, dict) and "mean" not in known:
-            results.append(by_shares(c, known))
+            results.append(_by_shares(c, known))
         else:
             known = known if isinstance(known, dict) else {"mean": known}
-            results.append(by_mean(c, **known))
+            results.append(_by_mean(c, **known))
     p = holm(np.array([f.p for f in results])) if results else []
-    done = [
+    column_biases = [
         f._replace(
             p=float(q), biased=bool(q < level and abs(f.size) >= SMALL[f.measure])
         )
         for f, q in zip(results, p)
     ]
-    return SelectionBias(tuple(sorted(done, key=lambda f: (not f.biased, f.p))))
+    return SelectionBias(
+        tuple(sorted(column_biases, key=lambda f: (not f.biased, f.p)))
+    )
 
 
-def looks_like_table(reference) -> bool:
+def _looks_like_table(reference) -> bool:
     """Whether a dict holds columns of values rather than statistics."""
     values = list(reference.values())
     return bool(values) and all(
@@ -141,44 +143,54 @@ def looks_like_table(reference) -> bool:
     )
 
 
-def statistics_of(view, wanted) -> dict:
+def _statistics_of(view, wanted) -> dict:
     """Means, standard deviations and level shares of a reference table."""
-    out = {}
+    statistics = {}
     for c in view.columns:
         if c.name not in wanted or c.missing.all():
             continue
         if c.categorical:
             counts = np.bincount(c.codes[c.codes >= 0], minlength=len(c.levels))
             if len(c.levels) <= 200:
-                out[c.name] = dict(zip(c.levels, (counts / counts.sum()).tolist()))
+                statistics[c.name] = dict(
+                    zip(c.levels, (counts / counts.sum()).tolist())
+                )
         else:
             x = c.numbers[~c.missing]
-            out[c.name] = {"mean": float(x.mean()), "sd": float(x.std())}
-            out[c.name]["rows"] = len(x)
-    return out
+            statistics[c.name] = {"mean": float(x.mean()), "sd": float(x.std())}
+            statistics[c.name]["rows"] = len(x)
+    return statistics
 
 
-def by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
+def _by_mean(c, mean, sd=None, rows=None) -> ColumnBias:
     """Tests a mean, eq. (1); `rows` adds the sampling error of the reference."""
     if c.categorical:
         raise TableError(f"Column {c.name!r} holds no numbers; give shares of levels.")
     x = c.numbers[~c.missing]
     n = len(x)
-    own = float(x.std(ddof=1)) if n > 1 else np.nan
-    s = own if sd is None else float(sd)
+    sample_sd = float(x.std(ddof=1)) if n > 1 else np.nan
+    s = sample_sd if sd is None else float(sd)
     if n < 2 or not s >= 0:
         return ColumnBias(c.name, "mean", None, np.nan, float(mean), 0.0, 1.0, False)
     error = s * np.sqrt(1 / n + (1 / rows if rows else 0.0))
-    here = float(x.mean())
-    z = (here - mean) / error if error > 0 else np.inf * np.sign(here - mean or np.nan)
+    sample_mean = float(x.mean())
+    z = (
+        (sample_mean - mean) / error
+        if error > 0
+        else np.inf * np.sign(sample_mean - mean or np.nan)
+    )
     p = float(2 * scipy.stats.norm.sf(abs(z))) if not np.isnan(z) else 1.0
-    size = (here - mean) / s if s > 0 else (0.0 if here == mean else np.inf)
-    return ColumnBias(c.name, "mean", None, here, float(mean), float(size), p, False)
+    size = (
+        (sample_mean - mean) / s if s > 0 else (0.0 if sample_mean == mean else np.inf)
+    )
+    return ColumnBias(
+        c.name, "mean", None, sample_mean, float(mean), float(size), p, False
+    )
 
 
-def by_shares(c, shares) -> ColumnBias:
+def _by_shares(c, shares) -> ColumnBias:
     """Tests the shares of levels, eq. (2)."""
-    words = [v if c.categorical else c.show(v) for v in selection_levels(c)]
+    words = [v if c.categorical else c.show(v) for v in _selection_levels(c)]
     known = {str(k).casefold(): float(v) for k, v in shares.items()}
     total = sum(known.values())
     if not (total > 0 and min(known.values()) >= 0):
@@ -187,7 +199,7 @@ def by_shares(c, shares) -> ColumnBias:
     z = c.labelled()
     counts = dict(zip(words, np.bincount(z[z >= 0], minlength=len(words)).tolist()))
     n = sum(counts.values())
-    seen = np.array([counts.get(w, matches_word(counts, w)) for w in all_words], float)
+    seen = np.array([counts.get(w, _matches_word(counts, w)) for w in all_words], float)
     fair = np.array([known.get(w.casefold(), 0.0) for w in all_words]) / total
     if n == 0:
         return ColumnBias(c.name, "share", None, np.nan, np.nan, 0.0, 1.0, False)
@@ -197,22 +209,22 @@ def by_shares(c, shares) -> ColumnBias:
     # levels the reference does not know: as if half a row had been expected
     terms = np.where(fair > 0, terms, np.where(seen > 0, (seen - 0.5) ** 2 / 0.5, 0.0))
     p = float(scipy.stats.chi2.sf(terms.sum(), max(len(all_words) - 1, 1)))
-    at = int(np.abs(gap).argmax())
+    top = int(np.abs(gap).argmax())
     return ColumnBias(
         c.name,
         "share",
-        repr(all_words[at]),
-        here=float(seen[at] / n),
-        there=float(fair[at]),
-        size=float(gap[at]),
+        repr(all_words[top]),
+        here=float(seen[top] / n),
+        there=float(fair[top]),
+        size=float(gap[top]),
         p=p,
         biased=False,
     )
 
 
-def selection_levels(c):
+def _selection_levels(c):
     return c.levels if c.categorical else np.unique(c.numbers[~c.missing])
 
 
-def matches_word(counts, word) -> int:
+def _matches_word(counts, word) -> int:
     return sum(k for w, k in counts.items() if w.casefold() == word.casefold())

@@ -123,7 +123,7 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
     rows of like 'stone'. Compare within 'stone'.
     """
     view = table_view(table)
-    y = outcome_of(view[outcome])
+    y = _outcome_of(view[outcome])
     a, levels = binary_codes(view[treatment])
     w = np.ones(view.n) if weight is None else view[weight].numbers
     if w is None or np.any(~(w >= 0)):
@@ -133,18 +133,18 @@ def simpson(table, outcome, treatment, by=None, *, bins=5, weight=None):
         return compare_within_levels(
             y, a, z, w, words, (outcome, treatment, by), levels
         )
-    out = []
+    comparisons = []
     for c in view.columns:
         if c.name in (outcome, treatment, weight):
             continue
         z, words = strata_of(c, bins)
         if 2 <= len(words) <= 50:
             names = (outcome, treatment, c.name)
-            out.append(compare_within_levels(y, a, z, w, words, names, levels))
-    return sorted(out, key=lambda s: not s.reversed)
+            comparisons.append(compare_within_levels(y, a, z, w, words, names, levels))
+    return sorted(comparisons, key=lambda s: not s.reversed)
 
 
-def outcome_of(c) -> np.ndarray:
+def _outcome_of(c) -> np.ndarray:
     """The outcome as numbers; the second of two levels is 1."""
     target = target_column_of(c)
     if target.kind == "number":
@@ -189,7 +189,7 @@ def strata_of(c, bins):
     return z, [f"{ends[i]} to {ends[i + 1]}".strip() for i in range(len(edges) + 1)]
 
 
-def weighted_mean_error(y, w):
+def _weighted_mean_error(y, w):
     """Total weight, weighted mean, and squared standard error of the mean."""
     total = w.sum()
     if total <= 1:
@@ -203,20 +203,21 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     y_, a_, c_ = names
     known = ~np.isnan(y) & (a >= 0) & (z >= 0) & (w > 0)
     y, a, z, w = y[known], a[known], z[known], w[known]
-    sides = [weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
-    overall = difference_of_means(*sides)
+    sides = [_weighted_mean_error(y[a == k], w[a == k]) for k in (0, 1)]
+    overall = _difference_of_means(*sides)
     strata = []
     parts = []
     for level, word in enumerate(words):
-        own = z == level
-        both = [
-            weighted_mean_error(y[own & (a == k)], w[own & (a == k)]) for k in (0, 1)
+        in_level = z == level
+        group_means = [
+            _weighted_mean_error(y[in_level & (a == k)], w[in_level & (a == k)])
+            for k in (0, 1)
         ]
-        rows = int(both[0][0]), int(both[1][0])
+        rows = int(group_means[0][0]), int(group_means[1][0])
         if min(rows) < FEWEST:
             continue
-        strata.append(Stratum(word, rows, (both[0][1], both[1][1])))
-        parts.append((sum(rows), difference_of_means(*both)))
+        strata.append(Stratum(word, rows, (group_means[0][1], group_means[1][1])))
+        parts.append((sum(rows), _difference_of_means(*group_means)))
     if not parts:
         empty = Interval(np.nan, np.nan, np.nan, np.nan)
         return Simpson(y_, a_, c_, levels, overall, empty, (), False)
@@ -225,14 +226,16 @@ def compare_within_levels(y, a, z, w, words, names, levels) -> Simpson:
     mean = float(share @ [g.mean for _, g in parts])
     error = float(np.sqrt(np.square(share) @ [g.error**2 for _, g in parts]))
     adjusted = symmetric_interval(mean, 1.96 * error, error)
-    other = sum(s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0)
+    opposite_share = sum(
+        s for s, (_, g) in zip(share, parts) if g.mean * overall.mean < 0
+    )
     # the two estimates share their rows, so their difference has about this error
     apart = abs(overall.mean - mean) > 1.96 * max(abs(overall.error - error), error / 2)
-    is_reversed = bool(overall.mean * mean < 0 and other > 0.5 and apart)
+    is_reversed = bool(overall.mean * mean < 0 and opposite_share > 0.5 and apart)
     return Simpson(y_, a_, c_, levels, overall, adjusted, tuple(strata), is_reversed)
 
 
-def difference_of_means(low, high) -> Interval:
+def _difference_of_means(low, high) -> Interval:
     mean = high[1] - low[1]
     error = np.sqrt(low[2] + high[2])
     return symmetric_interval(mean, 1.96 * error, error)

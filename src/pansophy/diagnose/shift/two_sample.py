@@ -35,14 +35,14 @@ def classifier_two_sample_test(
     """
     from ...ensemble import ExtraTreesClassifier
 
-    both = np.vstack([X, Z])
+    pooled = np.vstack([X, Z])
     side = np.r_[np.zeros(len(X), int), np.ones(len(Z), int)]
     rng = make_rng(random_state)
     _, groups = np.unique(
-        np.arange(len(both)) if keys is None else keys, return_inverse=True
+        np.arange(len(pooled)) if keys is None else keys, return_inverse=True
     )
     fold = (rng.permutation(groups.max() + 1) % folds)[groups]
-    score = np.full(len(both), 0.5)
+    score = np.full(len(pooled), 0.5)
     for f in range(folds):
         held = fold == f
         if not held.any() or len(np.unique(side[~held])) < 2:
@@ -50,8 +50,8 @@ def classifier_two_sample_test(
         forest = ExtraTreesClassifier(
             50, min_samples_leaf=5, max_features="sqrt", random_state=f
         )
-        forest.fit(both[~held], side[~held])
-        score[held] = np.asarray(forest.predict_proba(both[held]))[:, 1]
+        forest.fit(pooled[~held], side[~held])
+        score[held] = np.asarray(forest.predict_proba(pooled[held]))[:, 1]
     return auc_with_limits(
         score[side == 0], score[side == 1], level, 1 + folds / (folds - 1)
     )
@@ -73,12 +73,12 @@ def auc_with_limits(low, high, level=0.95, inflation=1.0) -> Interval:
     V0 = 1 - (ranks[:n] - scipy.stats.rankdata(low)) / m
     A = float(V1.mean())
     error = float(
-        np.sqrt(inflation * (sample_variance(V0) / n + sample_variance(V1) / m))
+        np.sqrt(inflation * (_sample_variance(V0) / n + _sample_variance(V1) / m))
     )
     reach = scipy.stats.norm.ppf((1 + level) / 2) * error
     result = symmetric_interval(A, reach, error)
     return result._replace(low=max(result.low, 0.0), high=min(result.high, 1.0))
 
 
-def sample_variance(v) -> float:
+def _sample_variance(v) -> float:
     return float(v.var(ddof=1)) if len(v) > 1 else 0.0

@@ -22,7 +22,7 @@ def add_rows(X, codes, w, weighted, N, S):
 
 
 @compiled(fastmath=FASTMATH)
-def add_squares(X, codes, w, weighted, M, S):
+def _add_squares(X, codes, w, weighted, M, S):
     """Add the squared distances of the rows from the means M of their classes."""
     n, d = X.shape
     for i in range(n):
@@ -34,7 +34,7 @@ def add_squares(X, codes, w, weighted, M, S):
 
 
 @compiled(fastmath=FASTMATH)
-def tile_with_holes(X, codes, w, weighted, N, M, S):
+def _tile_with_holes(X, codes, w, weighted, N, M, S):
     """Weight, mean and scatter of each column over the rows that have it."""
     n, d = X.shape
     k = M.shape[0]
@@ -59,7 +59,7 @@ def tile_with_holes(X, codes, w, weighted, N, M, S):
 
 
 @compiled(fastmath=FASTMATH)
-def tile_moments(X, codes, w, weighted, N, M, S):
+def _tile_moments(X, codes, w, weighted, N, M, S):
     """Moments of a tile without missing values; False, nothing written, if any is."""
     d = X.shape[1]
     k = M.shape[0]
@@ -75,7 +75,7 @@ def tile_moments(X, codes, w, weighted, N, M, S):
             N[c, j] = weight[c]
             if weight[c] > 0:
                 M[c, j] /= weight[c]
-    add_squares(X, codes, w, weighted, M, S)
+    _add_squares(X, codes, w, weighted, M, S)
     return True
 
 
@@ -88,11 +88,11 @@ def diagonal_moments(X, codes, w, weighted, k):
     rows = max(64, TILE // d)
     for start in range(0, n, rows):
         stop = min(start + rows, n)
-        part, own = X[start:stop], codes[start:stop]
+        part, tile_codes = X[start:stop], codes[start:stop]
         v = w[start:stop] if weighted else w
         a[:], m[:], s[:] = 0.0, 0.0, 0.0
-        if not tile_moments(part, own, v, weighted, a, m, s):
-            tile_with_holes(part, own, v, weighted, a, m, s)
+        if not _tile_moments(part, tile_codes, v, weighted, a, m, s):
+            _tile_with_holes(part, tile_codes, v, weighted, a, m, s)
         for c in range(k):
             for j in range(d):
                 if a[c, j] > 0:

@@ -60,7 +60,7 @@ def class_sums(X, codes, k, w=None) -> tuple[Any, Any]:
 def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     """`Moments` of the rows of each class, a batch of k."""
     if shape in ("diag", "spherical"):
-        m = diagonal_class_moments(X, codes, k, w)
+        m = _diagonal_class_moments(X, codes, k, w)
         if shape == "diag":
             return m
         xp = arrays.namespace(m.mean)
@@ -75,11 +75,11 @@ def class_moments(X, codes, k, w=None, shape="full") -> Moments:
     M = safe_divide(S, N[:, None] + xp.zeros_like(S))
     if shape == "tied":
         D = X - xp.take(M, codes, axis=0)
-        return Moments(N, M, weighted_scatter(D, w), shape)
-    return Moments(N, M, own_scatters(X, codes, k, w, M), shape)
+        return Moments(N, M, _weighted_scatter(D, w), shape)
+    return Moments(N, M, _own_scatters(X, codes, k, w, M), shape)
 
 
-def diagonal_class_moments(X, codes, k, w) -> Moments:
+def _diagonal_class_moments(X, codes, k, w) -> Moments:
     """Moments of each column in each class, with a weight for each."""
     if not arrays.is_foreign(X):
         N, M, S = _class_moments.diagonal_moments(
@@ -95,14 +95,14 @@ def diagonal_class_moments(X, codes, k, w) -> Moments:
     return Moments(N, M, xp.matmul(R.T, D * D), "diag")
 
 
-def weighted_scatter(D, w):
+def _weighted_scatter(D, w):
     """sum_i w_i d_i d_i'."""
     if w is None:
         return arrays.namespace(D).matmul(D.T, D)
     return arrays.namespace(D).matmul((D * arrays.asarray(w, like=D)[:, None]).T, D)
 
 
-def own_scatters(X, codes, k, w, M):
+def _own_scatters(X, codes, k, w, M):
     """The scatter of each class about its mean, (k, d, d)."""
     xp = arrays.namespace(X)
     order = xp.argsort(codes, stable=True)
@@ -112,8 +112,8 @@ def own_scatters(X, codes, k, w, M):
     parts = []
     for c in range(k):
         cut = slice(int(ends[c]), int(ends[c + 1]))
-        own = None if w is None else w[cut]
-        parts.append(weighted_scatter(X[cut, :] - M[c, :], own))
+        weights = None if w is None else w[cut]
+        parts.append(_weighted_scatter(X[cut, :] - M[c, :], weights))
     return xp.stack(parts)
 
 

@@ -52,16 +52,16 @@ class CovarianceShape(NamedTuple):
     compress: Callable  # (S (k, d, d)) -> scatter in this storage
 
 
-def inverse_factor(C):
+def _inverse_factor(C):
     """P with C^-1 = P P', upper triangular; C is (d, d) or (k, d, d)."""
     xp = arrays.namespace(C)
     try:
         L = xp.linalg.cholesky(C)
     except RuntimeError as error:  # torch's LinAlgError is one
-        raise singular_covariance_error(C) from error
+        raise _singular_covariance_error(C) from error
     except np.linalg.LinAlgError as error:
-        raise singular_covariance_error(C) from error
-    right = xp.broadcast_to(identity_like(C), C.shape)
+        raise _singular_covariance_error(C) from error
+    right = xp.broadcast_to(_identity_like(C), C.shape)
     return xp.matrix_transpose(xp.tril(xp.linalg.solve(L, right)))
 
 
@@ -69,7 +69,7 @@ class SingularCovarianceError(ValueError):
     """A covariance is not positive definite."""
 
 
-def singular_covariance_error(C):
+def _singular_covariance_error(C):
     """The error for covariances that are not positive definite, naming one."""
     C = arrays.to_numpy(C)
     C = C.reshape(-1, *C.shape[-2:])
@@ -84,7 +84,7 @@ def singular_covariance_error(C):
     )
 
 
-def stack_components(function, M, axis=0):
+def _stack_components(function, M, axis=0):
     """function(j) for each component, stacked."""
     return arrays.namespace(M).stack(
         [function(j) for j in range(M.shape[0])], axis=axis
@@ -100,10 +100,10 @@ def full_scatter(X, M, R):
         D = X - M[j, :]
         return arrays.namespace(X).matmul((R[:, j : j + 1] * D).T, D)
 
-    return stack_components(one, M)
+    return _stack_components(one, M)
 
 
-def elementwise_square(A):
+def _elementwise_square(A):
     return A * A
 
 
@@ -113,76 +113,78 @@ def batch_diagonals(S):
     return xp.stack([S[:, j, j] for j in range(S.shape[-1])], axis=1)
 
 
-def diagonal_matrices(V):
+def _diagonal_matrices(V):
     """(k, d) -> diagonal matrices (k, d, d)."""
-    return V[:, :, None] * identity_like(V)
+    return V[:, :, None] * _identity_like(V)
 
 
-def inverse_standard_deviation(V):
+def _inverse_standard_deviation(V):
     """1 / sqrt(V), refusing variances that are not positive."""
     xp = arrays.namespace(V)
     if not bool(xp.all(V > 0)):
-        raise singular_covariance_error(
-            diagonal_matrices(V[:, None] if V.ndim == 1 else V)
+        raise _singular_covariance_error(
+            _diagonal_matrices(V[:, None] if V.ndim == 1 else V)
         )
     return 1 / xp.sqrt(V)
 
 
-def identity_like(C):
+def _identity_like(C):
     return arrays.namespace(C).eye(C.shape[-1], dtype=C.dtype, device=arrays.device(C))
 
 
-def sum_last_axis(A):
+def _sum_last_axis(A):
     return arrays.namespace(A).sum(A, axis=-1)
 
 
-def log_sum_last_axis(A):
-    return sum_last_axis(arrays.namespace(A).log(A))
+def _log_sum_last_axis(A):
+    return _sum_last_axis(arrays.namespace(A).log(A))
 
 
-def tied_diagonal(P):
+def _tied_diagonal(P):
     xp = arrays.namespace(P)
-    return log_sum_last_axis(xp.linalg.diagonal(P))
+    return _log_sum_last_axis(xp.linalg.diagonal(P))
 
 
-def tied_distance(X, M, P):
+def _tied_distance(X, M, P):
     xp = arrays.namespace(X)
     Y, C = xp.matmul(X, P), xp.matmul(M, P)
-    return stack_components(
-        lambda j: sum_last_axis(elementwise_square(Y - C[j, :])), M, axis=1
+    return _stack_components(
+        lambda j: _sum_last_axis(_elementwise_square(Y - C[j, :])), M, axis=1
     )
 
 
-def full_distance(X, M, P):
+def _full_distance(X, M, P):
     xp = arrays.namespace(X)
-    one = lambda j: sum_last_axis(elementwise_square(xp.matmul(X - M[j, :], P[j, ...])))
-    return stack_components(one, M, axis=1)
+    distance_to = lambda j: _sum_last_axis(
+        _elementwise_square(xp.matmul(X - M[j, :], P[j, ...]))
+    )
+    return _stack_components(distance_to, M, axis=1)
 
 
-def diag_scatter(X, M, R):
+def _diag_scatter(X, M, R):
     xp = arrays.namespace(X)
-    return stack_components(
-        lambda j: xp.matmul(R[:, j], elementwise_square(X - M[j, :])), M
+    return _stack_components(
+        lambda j: xp.matmul(R[:, j], _elementwise_square(X - M[j, :])), M
     )
 
 
-def diag_distance(X, M, P):
-    return stack_components(
-        lambda j: sum_last_axis(elementwise_square((X - M[j, :]) * P[j, ...])),
+def _diag_distance(X, M, P):
+    return _stack_components(
+        lambda j: _sum_last_axis(_elementwise_square((X - M[j, :]) * P[j, ...])),
         M,
         axis=1,
     )
 
 
-def sum_components(S):
+def _sum_components(S):
     return arrays.namespace(S).sum(S, axis=0)
 
 
-def repeat_matrix(C, k):
+def _repeat_matrix(C, k):
     return arrays.namespace(C).broadcast_to(C, (k, *C.shape[-2:]))
 
 
-def ones_per_component(C, d):
+def _ones_per_component(C, d):
     xp = arrays.namespace(C)
     return xp.ones((C.shape[0], d), dtype=C.dtype, device=arrays.device(C))
 
@@ -193,71 +195,71 @@ FULL = CovarianceShape(
     scatter=full_scatter,
     outer=outer_full,
     estimate=lambda S, N, d: S / N[:, None, None],
-    floor=lambda C, a: C + a * identity_like(C),
-    factor=inverse_factor,
-    distance=full_distance,
-    half_log_det=lambda P, d: log_sum_last_axis(batch_diagonals(P)),
+    floor=lambda C, a: C + a * _identity_like(C),
+    factor=_inverse_factor,
+    distance=_full_distance,
+    half_log_det=lambda P, d: _log_sum_last_axis(batch_diagonals(P)),
     dense=lambda C, k, d: C,
     compress=lambda S: S,
 )
 TIED = CovarianceShape(
     "tied",
     free=lambda k, d: d * (d + 1) // 2,
-    scatter=lambda X, M, R: sum_components(full_scatter(X, M, R)),
+    scatter=lambda X, M, R: _sum_components(full_scatter(X, M, R)),
     outer=lambda D, N: arrays.namespace(D).matmul((N[:, None] * D).T, D),
-    estimate=lambda S, N, d: S / sum_components(N),
-    floor=lambda C, a: C + a * identity_like(C),
-    factor=inverse_factor,
-    distance=tied_distance,
-    half_log_det=lambda P, d: tied_diagonal(P),
-    dense=lambda C, k, d: repeat_matrix(C, k),
-    compress=sum_components,
+    estimate=lambda S, N, d: S / _sum_components(N),
+    floor=lambda C, a: C + a * _identity_like(C),
+    factor=_inverse_factor,
+    distance=_tied_distance,
+    half_log_det=lambda P, d: _tied_diagonal(P),
+    dense=lambda C, k, d: _repeat_matrix(C, k),
+    compress=_sum_components,
 )
 DIAG = CovarianceShape(
     "diag",
     free=lambda k, d: k * d,
-    scatter=diag_scatter,
-    outer=lambda D, N: weight_along_components(N, D) * elementwise_square(D),
+    scatter=_diag_scatter,
+    outer=lambda D, N: weight_along_components(N, D) * _elementwise_square(D),
     estimate=lambda S, N, d: S / weight_along_components(N, S),
     floor=lambda C, a: C + a,
-    factor=inverse_standard_deviation,
-    distance=diag_distance,
-    half_log_det=lambda P, d: log_sum_last_axis(P),
-    dense=lambda C, k, d: diagonal_matrices(C),
+    factor=_inverse_standard_deviation,
+    distance=_diag_distance,
+    half_log_det=lambda P, d: _log_sum_last_axis(P),
+    dense=lambda C, k, d: _diagonal_matrices(C),
     compress=batch_diagonals,
 )
 SPHERICAL = CovarianceShape(
     "spherical",
     free=lambda k, d: k,
-    scatter=lambda X, M, R: sum_last_axis(diag_scatter(X, M, R)),
-    outer=lambda D, N: N * sum_last_axis(elementwise_square(D)),
+    scatter=lambda X, M, R: _sum_last_axis(_diag_scatter(X, M, R)),
+    outer=lambda D, N: N * _sum_last_axis(_elementwise_square(D)),
     estimate=lambda S, N, d: S / (N * d),
     floor=lambda C, a: C + a,
-    factor=inverse_standard_deviation,
-    distance=diag_distance,
+    factor=_inverse_standard_deviation,
+    distance=_diag_distance,
     half_log_det=lambda P, d: d * arrays.namespace(P).log(P),
-    dense=lambda C, k, d: diagonal_matrices(C[:, None] * ones_per_component(C, d)),
-    compress=lambda S: sum_last_axis(batch_diagonals(S)),
+    dense=lambda C, k, d: _diagonal_matrices(C[:, None] * _ones_per_component(C, d)),
+    compress=lambda S: _sum_last_axis(batch_diagonals(S)),
 )
 LOW_RANK = FULL._replace(
     name="low_rank",
     free=lambda k, d, r: k * (d + d * r - r * (r - 1) // 2),
-    floor=lambda C, a: C + a * last_column(C),
-    factor=lambda C: inverse_factor(low_rank_dense(C)),
-    dense=lambda C, k, d: low_rank_dense(C),
+    floor=lambda C, a: C + a * _last_column(C),
+    factor=lambda C: _inverse_factor(_low_rank_dense(C)),
+    dense=lambda C, k, d: _low_rank_dense(C),
 )
 SHAPES = {shape.name: shape for shape in (FULL, TIED, DIAG, SPHERICAL)}
 ALL_SHAPES = {**SHAPES, "low_rank": LOW_RANK}  # the last learns with a rank
 
 
-def low_rank_dense(C):
+def _low_rank_dense(C):
     """F F' + diag(psi) for each [F, psi] of C (k, d, r + 1)."""
     xp = arrays.namespace(C)
     F = C[..., :-1]
-    return xp.matmul(F, xp.matrix_transpose(F)) + diagonal_matrices(C[..., -1])
+    return xp.matmul(F, xp.matrix_transpose(F)) + _diagonal_matrices(C[..., -1])
 
 
-def last_column(C):
+def _last_column(C):
     """1 in the last column of (k, d, r + 1), where the noise is, and 0 elsewhere."""
     xp = arrays.namespace(C)
     return xp.concat([xp.zeros_like(C[..., :-1]), xp.ones_like(C[..., -1:])], axis=-1)
@@ -276,16 +278,16 @@ def factor_analysis(S, rank, psi=None, *, floor=0.0, max_iter=20, tol=1e-6):
     psi = 0.5 * variance if psi is None else psi
     psi = np.maximum(psi, low)
     for _ in range(max_iter):
-        F = factor_loadings(S, psi, rank)
+        F = _factor_loadings(S, psi, rank)
         new = np.maximum(variance - (F * F).sum(2), low)
-        done = np.abs(new - psi).max() <= tol * variance.max()
+        is_converged = np.abs(new - psi).max() <= tol * variance.max()
         psi = new
-        if done:
+        if is_converged:
             break
-    return np.concatenate([factor_loadings(S, psi, rank), psi[:, :, None]], axis=2)
+    return np.concatenate([_factor_loadings(S, psi, rank), psi[:, :, None]], axis=2)
 
 
-def factor_loadings(S, psi, rank):
+def _factor_loadings(S, psi, rank):
     """Eq. (1): F (k, d, r)."""
     root = np.sqrt(psi)
     values, U = np.linalg.eigh(S / (root[:, :, None] * root[:, None, :]))

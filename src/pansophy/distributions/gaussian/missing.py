@@ -27,9 +27,9 @@ from .normal import Moments, Normal, moments, unbatched_moments
 def missing_patterns(X):
     """(seen columns, row numbers) for each set of columns that rows have."""
     seen = ~np.isnan(X)
-    kinds, which = np.unique(seen, axis=0, return_inverse=True)
-    order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(kinds) + 1))
+    kinds, pattern = np.unique(seen, axis=0, return_inverse=True)
+    order = np.argsort(pattern, kind="stable")
+    ends = np.searchsorted(pattern[order], np.arange(len(kinds) + 1))
     for g, kind in enumerate(kinds):
         yield np.flatnonzero(kind), order[ends[g] : ends[g + 1]]
 
@@ -85,7 +85,7 @@ def expected_moments(p: Normal, X, R) -> Moments:
     M = np.asarray(p.means, np.float64)
     N = R.sum(axis=0)
     if p.shape in ("diag", "spherical"):
-        return expected_diagonal(p, X, R)
+        return _expected_diagonal(p, X, R)
     S = np.asarray(p.part.dense(p.covs, k, d), np.float64)
     first, second = np.zeros((k, d)), np.zeros((k, d, d))
     for b, rows in missing_patterns(X):
@@ -106,7 +106,7 @@ def expected_moments(p: Normal, X, R) -> Moments:
     return Moments(N, M + move, SHAPES[kept].compress(second), kept)
 
 
-def expected_diagonal(p: Normal, X, R) -> Moments:
+def _expected_diagonal(p: Normal, X, R) -> Moments:
     """Expected coordinates where they are independent: what is missing stays at m_j."""
     seen = ~np.isnan(X)
     N = R.sum(axis=0)
@@ -136,21 +136,21 @@ def incomplete_moments(X, w=None, *, max_iter=200, tol=1e-8) -> Moments:
     """`Moments` of the maximum-likelihood Normal for rows X with NaN, by EM."""
     X = np.asarray(X, dtype=np.float64)
     w = np.ones(len(X)) if w is None else np.asarray(w, dtype=np.float64)
-    keep = w > 0
-    X, w = X[keep], w[keep]
+    has_weight = w > 0
+    X, w = X[has_weight], w[has_weight]
     seen = ~np.isnan(X)
     total = np.where(seen, X, 0.0).sum(axis=0)
     start = safe_divide(total, seen.sum(axis=0).astype(float))  # 0 if nobody has it
-    now = moments(np.where(seen, X, start), w)
+    current = moments(np.where(seen, X, start), w)
     if not len(X) or not np.isnan(X).any():
-        return now
+        return current
     for _ in range(max_iter):
-        floor = 1e-10 * max(float(np.trace(now.scatter)), 1e-300) / now.weight
-        p = Normal.from_stats(now.batch(), floor=floor)
+        floor = 1e-10 * max(float(np.trace(current.scatter)), 1e-300) / current.weight
+        p = Normal.from_stats(current.batch(), floor=floor)
         new = unbatched_moments(expected_moments(p, X, w[:, None]))
         size = max(float(np.abs(new.scatter).max()), 1e-300)
-        move = np.abs(new.scatter - now.scatter).max() / size
-        now = new
+        move = np.abs(new.scatter - current.scatter).max() / size
+        current = new
         if move <= tol:
             break
-    return now
+    return current

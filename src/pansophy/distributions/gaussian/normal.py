@@ -208,9 +208,9 @@ class Normal:
         xp = arrays.namespace(self.mean)
         a = np.atleast_1d(np.asarray(index))
         b = np.setdiff1d(np.arange(self.d), a)
-        at = lambda i: xp.asarray(i, device=arrays.device(self.mean))
+        indices = lambda i: xp.asarray(i, device=arrays.device(self.mean))
         L = self.precision
-        block = lambda i, j: xp.take(xp.take(L, at(i), axis=0), at(j), axis=1)
+        block = lambda i, j: xp.take(xp.take(L, indices(i), axis=0), indices(j), axis=1)
         return PrecisionBlocks(block(a, a), block(a, b), block(b, a), block(b, b))
 
     @property
@@ -249,8 +249,8 @@ class Normal:
         """Eq. (1): (n,), or (n, k) for a batch."""
         X = arrays.asarray(as_events(X, self.d), like=self.mean)
         dist = self.part.distance(X, self.means, self.factor)
-        out = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
-        return out[:, 0] if self.single else out
+        log_p = self.half_log_det - 0.5 * (self.d * LOG_2PI + dist)
+        return log_p[:, 0] if self.single else log_p
 
     @property
     def entropy(self):
@@ -277,10 +277,10 @@ class Normal:
             arrays.to_numpy(self.dense).reshape(self.k, self.d, self.d)
         )
         E = rng.standard_normal((len(z), self.d))
-        out = arrays.to_numpy(self.means)[z]
+        points = arrays.to_numpy(self.means)[z]
         for j in np.unique(z):
-            out[z == j] += E[z == j] @ L[j].T
-        return arrays.asarray(out, like=self.mean)
+            points[z == j] += E[z == j] @ L[j].T
+        return arrays.asarray(points, like=self.mean)
 
     def stats(self, X, weights=None) -> Moments:
         """`Moments` of the rows: of one for weights (n,), of k for (n, k)."""
@@ -327,8 +327,8 @@ class Normal:
         """The distribution of the coordinates in `index`; of one Normal."""
         xp = arrays.namespace(self.mean)
         a = xp.asarray(np.asarray(index), device=arrays.device(self.mean))
-        take = lambda A, axis: xp.take(A, a, axis=axis)
-        return Normal(take(self.mean, 0), take(take(self.dense, 0), 1))
+        take_rows = lambda A, axis: xp.take(A, a, axis=axis)
+        return Normal(take_rows(self.mean, 0), take_rows(take_rows(self.dense, 0), 1))
 
     def condition(self, index, values) -> "Normal":
         """The other coordinates given that those in `index` have `values`, eq. (3)."""

@@ -64,18 +64,20 @@ def normal_log_prior(q: Normal, prior: NormalPrior) -> float:
     """Eq. (1)."""
     k, d = q.means.shape
     half = np.broadcast_to(q.half_log_det, (k,))  # log det P = -log det S / 2
-    out = float((half * prior.extra).sum())
+    log_prior = float((half * prior.extra).sum())
     if np.any(prior.kappa):
         m0 = np.broadcast_to(prior.m0, (k, d))
-        each = [
+        prior_terms = [
             q.part.distance(m0[j : j + 1], q.means, q.factor)[0, j] for j in range(k)
         ]
-        out -= 0.5 * float((np.asarray(prior.kappa) * np.array(each)).sum())
+        log_prior -= 0.5 * float(
+            (np.asarray(prior.kappa) * np.array(prior_terms)).sum()
+        )
     if prior.psi is None:
-        return out
+        return log_prior
     P = q.factor
     psi = np.asarray(prior.psi)
     if q.shape in ("diag", "spherical"):
-        return out - 0.5 * float((P * P * psi).sum())
+        return log_prior - 0.5 * float((P * P * psi).sum())
     P = P[None] if q.shape == "tied" else P
-    return out - 0.5 * float((P * (psi @ P)).sum())
+    return log_prior - 0.5 * float((P * (psi @ P)).sum())

@@ -73,7 +73,7 @@ def fit_forward_kl(samples, family="normal", weights=None, **options) -> Project
     return Projection(q, -float(xp.sum(w * L) / xp.sum(w)))
 
 
-def normal_quadrature(d: int, n: int):
+def _normal_quadrature(d: int, n: int):
     """Points (s, d) and weights (s,) that stand for a standard Normal."""
     if d <= 2:
         t, w = np.polynomial.hermite_e.hermegauss(40 if d == 1 else 20)
@@ -90,7 +90,7 @@ def normal_quadrature(d: int, n: int):
     return e, np.full(len(e), 1 / len(e))
 
 
-def unpack_normal(t, d, diag):
+def _unpack_normal(t, d, diag):
     """Mean, triangular factor and the logarithms of its diagonal."""
     m, log_s = t[:d], t[d : 2 * d]
     L = np.diag(np.exp(log_s))
@@ -99,23 +99,23 @@ def unpack_normal(t, d, diag):
     return m, L, log_s
 
 
-def reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
+def _reverse_objective(log_p, gradient, d, diag, e, w) -> Callable:
     """-(2) and its gradient in (m, log diag L, rest of L)."""
-    below = np.tril_indices(d, -1)
+    lower = np.tril_indices(d, -1)
 
     def value(t):
-        m, L, log_s = unpack_normal(t, d, diag)
+        m, L, log_s = _unpack_normal(t, d, diag)
         with np.errstate(all="ignore"):
             logs = np.asarray(log_p(m + e @ L.T), dtype=float).reshape(-1)
-        out = -(w @ logs) - log_s.sum()
-        return out if np.isfinite(out) else AWAY
+        objective = -(w @ logs) - log_s.sum()
+        return objective if np.isfinite(objective) else AWAY
 
     def both(t):
-        m, L, _ = unpack_normal(t, d, diag)
+        m, L, _ = _unpack_normal(t, d, diag)
         G = w[:, None] * np.asarray(gradient(m + e @ L.T), dtype=float).reshape(-1, d)
         dL = G.T @ e
         parts = [-G.sum(axis=0), -np.diag(dL) * np.diag(L) - 1]
-        parts += [] if diag else [-dL[below]]
+        parts += [] if diag else [-dL[lower]]
         return value(t), np.concatenate(parts)
 
     return (
@@ -172,15 +172,15 @@ def fit_reverse_kl(
     if family != "normal":
         if gradient is not None or shape != "full" or n != 512:
             raise ValueError("gradient, shape and n are options of family='normal'.")
-        return fit_reverse_scalar(log_p, start, family, scale, max_iter)
+        return _fit_reverse_scalar(log_p, start, family, scale, max_iter)
     if shape not in ("full", "diag"):
         raise ValueError(f"shape must be 'full' or 'diag', got {shape!r}.")
     starts = np.asarray(arrays.to_numpy(start), dtype=float)
     starts = np.atleast_2d(starts)
     d = starts.shape[1]
     diag = shape == "diag"
-    e, w = normal_quadrature(d, n)
-    J = reverse_objective(log_p, gradient, d, diag, e, w)
+    e, w = _normal_quadrature(d, n)
+    J = _reverse_objective(log_p, gradient, d, diag, e, w)
     rest = [] if diag else np.zeros(d * (d - 1) // 2)
     best: Any = None
     for m, s in product(starts, (scale, scale / 4)):
@@ -190,7 +190,7 @@ def fit_reverse_kl(
         options = {"maxiter": max_iter, "ftol": 1e-14, "gtol": 1e-8}
         result = optimize.minimize(J, t, jac=True, method="L-BFGS-B", options=options)
         best = result if best is None or result.fun < best.fun else best
-    m, L, _ = unpack_normal(best.x, d, diag)
+    m, L, _ = _unpack_normal(best.x, d, diag)
     cov = np.diag(L) ** 2 if diag else L @ L.T
     constant = 0.5 * d * (1 + np.log(2 * np.pi))  # of the entropy of q
     return Projection(
@@ -201,19 +201,19 @@ def fit_reverse_kl(
 NODES = 400  # of the unit interval, for families other than the Normal
 
 
-def gamma_from_moments(mean, sd):
+def _gamma_from_moments(mean, sd):
     """Logarithms of shape and rate of the Gamma of this mean and deviation."""
     return np.log([mean**2 / sd**2, mean / sd**2])
 
 
-def beta_from_moments(mean, sd):
+def _beta_from_moments(mean, sd):
     """Logarithms of a and b of the Beta of this mean and deviation."""
-    most = 0.5 * np.sqrt(mean * (1 - mean))  # of a Beta without poles at its ends
-    total = mean * (1 - mean) / min(sd, most) ** 2 - 1
+    max_sd = 0.5 * np.sqrt(mean * (1 - mean))  # of a Beta without poles at its ends
+    total = mean * (1 - mean) / min(sd, max_sd) ** 2 - 1
     return np.log([mean * total, (1 - mean) * total])
 
 
-def quantile_expectation(ppf, log_p):
+def _quantile_expectation(ppf, log_p):
     """t -> E_q log p by nodes u: X = F^-1(u; t), eq. (3)."""
     u, w = gauss_legendre(NODES)
     u, w = (u + 1) / 2, w / 2
@@ -224,7 +224,7 @@ def quantile_expectation(ppf, log_p):
     return expectation
 
 
-def poisson_expectation(log_p):
+def _poisson_expectation(log_p):
     """t -> E_q log p by the sum over counts that matter."""
 
     def expectation(t):
@@ -237,34 +237,34 @@ def poisson_expectation(log_p):
     return expectation
 
 
-def poisson_entropy(q) -> float:
+def _poisson_entropy(q) -> float:
     """Entropy of a Poisson by the sum over counts that matter."""
     rate = float(q.rate)
     log_q = q.log_prob(np.arange(int(rate + 12 * np.sqrt(rate) + 30)))
     return float(-(np.exp(log_q) * np.where(log_q > -700, log_q, 0)).sum())
 
 
-def fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
+def _fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
     """Eq. (2) for a family of one coordinate, over the logarithms of parameters."""
     from scipy import optimize, special
 
     make: Callable[..., Any]
     if family == "gamma":
         make = lambda t: Gamma(*np.exp(t))
-        begin = gamma_from_moments
+        begin = _gamma_from_moments
         ppf = lambda u, t: special.gammaincinv(t[0], u) / t[1]
-        expectation = quantile_expectation(ppf, log_p)
+        expectation = _quantile_expectation(ppf, log_p)
         domain = (0.0, np.inf)
     elif family == "beta":
         make = lambda t: Beta(*np.exp(t))
-        begin = beta_from_moments
+        begin = _beta_from_moments
         ppf = lambda u, t: special.betaincinv(t[0], t[1], u)
-        expectation = quantile_expectation(ppf, log_p)
+        expectation = _quantile_expectation(ppf, log_p)
         domain = (0.0, 1.0)
     elif family == "poisson":
         make = lambda t: Poisson(float(np.exp(t[0])))
         begin = lambda mean, sd: np.log([mean])
-        expectation = poisson_expectation(log_p)
+        expectation = _poisson_expectation(log_p)
         domain = (0.0, np.inf)
     else:
         raise ValueError(
@@ -274,12 +274,12 @@ def fit_reverse_scalar(log_p, start, family, scale, max_iter) -> Projection:
     if not ((means > domain[0]) & (means < domain[1])).all():
         raise ValueError(f"start must lie between {domain[0]:g} and {domain[1]:g}.")
     closed_form = lambda q: float(q.entropy)
-    entropy: Callable = poisson_entropy if family == "poisson" else closed_form
+    entropy: Callable = _poisson_entropy if family == "poisson" else closed_form
 
     def value(t):
         with np.errstate(all="ignore"):
-            out = -expectation(t) - entropy(make(t))
-        return float(out) if np.isfinite(out) else AWAY
+            objective = -expectation(t) - entropy(make(t))
+        return float(objective) if np.isfinite(objective) else AWAY
 
     best: Any = None
     for mean, sd in product(means, (scale, scale / 4)):

@@ -84,17 +84,19 @@ class NormalInverseWishart:
     @property
     def mode(self) -> MeanAndCovariance:
         """The mode: mean and covariance of highest joint density."""
-        below = self.dof + self.d + 2
+        divisor = self.dof + self.d + 2
         return MeanAndCovariance(
-            self.mean, self.scale / (below[:, None, None] if below.ndim else below)
+            self.mean,
+            self.scale / (divisor[:, None, None] if divisor.ndim else divisor),
         )
 
     def expected(self) -> MeanAndCovariance:
         """Mean of the mean and of the covariance, which needs dof > d + 1."""
-        below = self.dof - self.d - 1
-        require_all(below > 0, "the mean covariance exists for dof > d + 1 only.")
+        divisor = self.dof - self.d - 1
+        require_all(divisor > 0, "the mean covariance exists for dof > d + 1 only.")
         return MeanAndCovariance(
-            self.mean, self.scale / (below[:, None, None] if below.ndim else below)
+            self.mean,
+            self.scale / (divisor[:, None, None] if divisor.ndim else divisor),
         )
 
     def normal(self, shape: str = "full", floor: float = 0.0) -> Normal:
@@ -122,7 +124,7 @@ class NormalInverseWishart:
         D = x - self.mean
         C = stats.scatter
         if stats.shape != "full" and not (stats.shape == "tied" and stats.single):
-            C = full_scatter_of(stats)
+            C = _full_scatter_of(stats)
         pull = lift(self.kappa * N / kappa, 2) * D[..., :, None] * D[..., None, :]
         mean = self.mean + lift(N / kappa, 1) * D
         psi = self.scale + C + pull
@@ -178,7 +180,7 @@ class NormalInverseWishart:
         return MeanAndCovariance(arrays.to_numpy(self.mean) + (L @ E)[..., 0], S)
 
 
-def full_scatter_of(stats: Moments):
+def _full_scatter_of(stats: Moments):
     """A scatter in diagonal or spherical storage as matrices."""
     if stats.shape == "tied":
         raise ValueError("a tied scatter belongs to all components: no NIW for each.")

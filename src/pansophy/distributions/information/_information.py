@@ -12,21 +12,21 @@ def row_totals(P):
     """Sum of each row, whether all numbers are usable, whether all are whole."""
     n, m = P.shape
     out = np.empty(n)
-    usable, whole = True, True
+    usable, all_whole = True, True
     for i in range(n):
         s = 0.0
         for j in range(m):
             v = P[i, j]
             s += v
             usable &= v >= 0.0
-            whole &= v == np.floor(v)
+            all_whole &= v == np.floor(v)
         out[i] = s
         usable &= 0.0 < s < np.inf
-    return out, usable, whole
+    return out, usable, all_whole
 
 
 @compiled
-def kl_term(p, q):
+def _kl_term(p, q):
     """p log(p/q) - p + q, at least 0."""
     if p <= 0.0:
         return q
@@ -50,7 +50,7 @@ def row_divergences(P, Q, a, b, middle, out):
             p, q = P[i, j] / a[i], Q[i, j] / b[i]
             if middle:
                 m = 0.5 * (p + q)
-                s += 0.5 * (kl_term(p, m) + kl_term(q, m))
+                s += 0.5 * (_kl_term(p, m) + _kl_term(q, m))
             else:
-                s += kl_term(p, q)
+                s += _kl_term(p, q)
         out[i] = s

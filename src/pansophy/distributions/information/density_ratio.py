@@ -51,11 +51,11 @@ def discriminator_value(p, q, D=None):
     p, q = matching_probabilities(p, q, -1)
     xp = arrays.namespace(p)
     if D is None:
-        yes, no = optimal_discriminator(p, q), optimal_discriminator(q, p)
+        yes, d_q = optimal_discriminator(p, q), optimal_discriminator(q, p)
     else:
         yes = arrays.asarray(D, like=p)
-        no = 1 - yes
-    return unwrap_scalar(xp.sum(xlogy(p, yes) + xlogy(q, no), axis=-1))
+        d_q = 1 - yes
+    return unwrap_scalar(xp.sum(xlogy(p, yes) + xlogy(q, d_q), axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +72,13 @@ class DensityRatio:
                 L = self.classifier.predict_log_proba(X)
         else:
             L = safe_log(self.classifier.predict_proba(X))
-        at = list(arrays.to_numpy(self.classifier.classes_)).index(1)
-        return L[:, at] - L[:, 1 - at] + self.shift
+        positive = list(arrays.to_numpy(self.classifier.classes_)).index(1)
+        return L[:, positive] - L[:, 1 - positive] + self.shift
 
     def ratio(self, X):
         """p(x) / q(x) of each row: (n,)."""
-        out = self.log_ratio(X)
-        return arrays.namespace(out).exp(out)
+        log_p_over_q = self.log_ratio(X)
+        return arrays.namespace(log_p_over_q).exp(log_p_over_q)
 
     def discriminator(self, X):
         """D(x) = p / (p + q) of each row: (n,)."""

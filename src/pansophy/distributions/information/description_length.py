@@ -47,8 +47,8 @@ def description_length(log_likelihood, n_parameters, n, *, base=2.0):
     if np.any(k < 0):
         raise ValueError("n_parameters must not be negative.")
     nats = -np.asarray(log_likelihood, dtype=float) + 0.5 * k * np.log(n)
-    out = nats / np.log(base)
-    return float(out) if out.ndim == 0 else out
+    length = nats / np.log(base)
+    return float(length) if length.ndim == 0 else length
 
 
 def mdl_prior(code_lengths, *, base=2.0) -> np.ndarray:

@@ -52,18 +52,18 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
     m1 = float_parameter(mean)
     xp = arrays.namespace(m1)
     m2, S1, S2 = (arrays.asarray(v, like=m1) for v in (other_mean, cov, other_cov))
-    diagonal = is_diagonal(S1, m1), is_diagonal(S2, m2)
+    diagonal = _is_diagonal(S1, m1), _is_diagonal(S2, m2)
     if not all(diagonal):
         d = S1.shape[-1] if not diagonal[0] else S2.shape[-1]
         m1 = m1 + xp.zeros((d,), dtype=m1.dtype, device=arrays.device(m1))
     m1 = m1[None] if m1.ndim == 0 and m2.ndim == 0 else m1 + 0 * m2
     m2 = m2 + 0 * m1
     if all(diagonal):
-        return unwrap_scalar(kl_diagonal(m1, S1 + 0 * m1, m2, S2 + 0 * m1))
+        return unwrap_scalar(_kl_diagonal(m1, S1 + 0 * m1, m2, S2 + 0 * m1))
     S1, S2 = (
-        covariance_matrix(S, m1) if diag else S for S, diag in zip((S1, S2), diagonal)
+        _covariance_matrix(S, m1) if diag else S for S, diag in zip((S1, S2), diagonal)
     )
-    L2 = cholesky_factor(S2, "other_cov")
+    L2 = _cholesky_factor(S2, "other_cov")
     spread = xp.linalg.solve(L2, S1)  # L2^-1 S1
     B = xp.linalg.solve(L2, xp.matrix_transpose(spread))  # L2^-1 S1 L2^-T
     values = xp.linalg.eigvalsh((B + xp.matrix_transpose(B)) / 2)
@@ -71,20 +71,20 @@ def kl_gaussian(mean, cov, other_mean=0.0, other_cov=1.0):
         values > -1e-8, "cov is not a covariance: it has a negative eigenvalue."
     )
     # eigenvalues of S2^-1 S1; each term is at least 0 and 0 for equal covariances
-    tiny = d_eps(values)
+    tiny = _d_eps(values)
     values = xp.where(values < tiny, xp.zeros_like(values), values)
     u = xp.linalg.solve(L2, (m2 - m1)[..., None])[..., 0]
-    return unwrap_scalar(xp.sum(log_ratio_excess(values) + u * u, axis=-1) / 2)
+    return unwrap_scalar(xp.sum(_log_ratio_excess(values) + u * u, axis=-1) / 2)
 
 
-def d_eps(values):
+def _d_eps(values):
     """Eigenvalues below this are rounding of 0."""
     xp = arrays.namespace(values)
     top = xp.max(xp.abs(values), axis=-1, keepdims=True)
     return values.shape[-1] * xp.finfo(values.dtype).eps * top
 
 
-def is_diagonal(S, mean) -> bool:
+def _is_diagonal(S, mean) -> bool:
     """Whether S holds variances: it has no more axes than its mean."""
     if S.ndim <= max(mean.ndim, 1):
         return True
@@ -96,14 +96,14 @@ def is_diagonal(S, mean) -> bool:
     )
 
 
-def covariance_matrix(v, mean):
+def _covariance_matrix(v, mean):
     """Variances as diagonal matrices."""
     xp = arrays.namespace(mean)
     eye = xp.eye(mean.shape[-1], dtype=mean.dtype, device=arrays.device(mean))
     return (v + 0 * mean)[..., None] * eye
 
 
-def cholesky_factor(S, what):
+def _cholesky_factor(S, what):
     """The Cholesky factor of S; an error if S is not positive definite."""
     xp = arrays.namespace(S)
     try:
@@ -115,7 +115,7 @@ def cholesky_factor(S, what):
     return L
 
 
-def log_ratio_excess(r):
+def _log_ratio_excess(r):
     """r - 1 - log r, at least 0; the digits near r = 1 are kept."""
     xp = arrays.namespace(r)
     gap = r - 1
@@ -124,13 +124,13 @@ def log_ratio_excess(r):
     return xp.where(near, small, gap - safe_log(xp.where(near, 1 + 0 * r, r)))
 
 
-def kl_diagonal(m1, v1, m2, v2):
+def _kl_diagonal(m1, v1, m2, v2):
     """Eq. (1) for variances: (...)."""
     require_all(v1 >= 0, "cov holds a negative variance.")
     require_all(v2 > 0, "other_cov must hold positive variances.")
     gap = m2 - m1
     return (
-        arrays.namespace(m1).sum(log_ratio_excess(v1 / v2) + gap * gap / v2, axis=-1)
+        arrays.namespace(m1).sum(_log_ratio_excess(v1 / v2) + gap * gap / v2, axis=-1)
         / 2
     )
 

@@ -122,9 +122,13 @@ def conditional_entropy(joint, x=0, given=1, *, base=None):
     0.0
     """
     p = as_probabilities(joint, None, "the joint table")
-    x, given = axis_numbers(x, p.ndim), axis_numbers(given, p.ndim)
-    both = joint_entropy(marginal_table(p, (*x, *given)), base=base)
-    h = both - joint_entropy(marginal_table(p, given), base=base) if given else both
+    x, given_axes = axis_numbers(x, p.ndim), axis_numbers(given, p.ndim)
+    joint_h = joint_entropy(marginal_table(p, (*x, *given_axes)), base=base)
+    h = (
+        joint_h - joint_entropy(marginal_table(p, given_axes), base=base)
+        if given_axes
+        else joint_h
+    )
     return unwrap_scalar(arrays.namespace(p).maximum(h, 0 * h))
 
 
@@ -148,7 +152,7 @@ def mutual_information(joint, x=0, y=1, given=(), *, base=None):
     """
     p, free = joint_and_product(joint, x, y, given)
     return unwrap_scalar(
-        arrays.namespace(p).sum(kl_terms(p, free)) / nats_per_unit(base)
+        arrays.namespace(p).sum(_kl_terms(p, free)) / nats_per_unit(base)
     )
 
 
@@ -161,14 +165,14 @@ def joint_and_product(joint, x, y, given):
         raise ValueError("the axes of x, y and given must all be different.")
     xp = arrays.namespace(p)
     p = marginal_table(p, (*x, *y, *z))
-    size = [math.prod(p.shape[a:b]) for a, b in group_spans(map(len, groups))]
+    size = [math.prod(p.shape[a:b]) for a, b in _group_spans(map(len, groups))]
     p = xp.reshape(p, tuple(size))
     pz = xp.sum(p, axis=(0, 1), keepdims=True)
     px, py = xp.sum(p, axis=1, keepdims=True), xp.sum(p, axis=0, keepdims=True)
     return p, safe_divide(px * py, pz + 0 * p)
 
 
-def group_spans(sizes):
+def _group_spans(sizes):
     """(begin, end) of consecutive groups."""
     begin = 0
     for n in sizes:
@@ -194,21 +198,21 @@ def marginal_table(p, axes):
     return xp.permute_dims(p, tuple(left.index(a) for a in axes))
 
 
-def kl_terms(p, q):
+def _kl_terms(p, q):
     """p log(p/q) - p + q, each at least 0; inf where q = 0 < p."""
     xp = arrays.namespace(p, q)
     gap = p - q
-    one = xp.ones_like(p)
+    ones = xp.ones_like(p)
     near = (xp.abs(gap) < 0.5 * q) & (p > 0)
     far = (p > 0) & (q > 0) & ~near
-    close = xp.log1p(xp.where(near, gap / xp.where(near, q, one), 0 * one))
-    wide = xp.log(xp.where(far, p, one)) - xp.log(xp.where(far, q, one))
+    close = xp.log1p(xp.where(near, gap / xp.where(near, q, ones), 0 * ones))
+    wide = xp.log(xp.where(far, p, ones)) - xp.log(xp.where(far, q, ones))
     logs = xp.where(near, close, wide)
-    out = xp.maximum(p * logs - gap, xp.zeros_like(gap))
-    return xp.where((q == 0) & (p > 0), xp.full_like(out, math.inf), out)
+    terms = xp.maximum(p * logs - gap, xp.zeros_like(gap))
+    return xp.where((q == 0) & (p > 0), xp.full_like(terms, math.inf), terms)
 
 
-def compiled_divergences(p, q, axis, *, middle):
+def _compiled_divergences(p, q, axis, *, middle):
     """Divergences by compiled loops for large sound NumPy arrays, else None."""
     plain_arrays = isinstance(p, np.ndarray) and isinstance(q, np.ndarray)
     if not plain_arrays or p.size < LARGE or p.shape != q.shape:
@@ -225,9 +229,9 @@ def compiled_divergences(p, q, axis, *, middle):
     def one(rows):
         sound = []
         (a, *ok_a), (b, *ok_b) = row_totals(P[rows]), row_totals(Q[rows])
-        for total, (usable, whole) in ((a, ok_a), (b, ok_b)):
+        for total, (usable, is_whole) in ((a, ok_a), (b, ok_b)):
             near = usable and abs(total - 1).max() <= SLACK
-            sound += [(usable and whole, near)]
+            sound += [(usable and is_whole, near)]
         if ok_a[0] and ok_b[0]:
             row_divergences(P[rows], Q[rows], a, b, middle, out[rows])
         return sound
@@ -261,17 +265,17 @@ def kl(p, q, *, base=None, axis=-1, samples=None):
     inf
     """
     if hasattr(p, "log_prob"):
-        return kl_of_distributions(p, q, samples) / nats_per_unit(base)
-    quick = compiled_divergences(p, q, axis, middle=False)
+        return _kl_of_distributions(p, q, samples) / nats_per_unit(base)
+    quick = _compiled_divergences(p, q, axis, middle=False)
     if quick is not None:
         return unwrap_scalar(quick / nats_per_unit(base))
     p, q = matching_probabilities(p, q, axis)
     return unwrap_scalar(
-        arrays.namespace(p).sum(kl_terms(p, q), axis=axis) / nats_per_unit(base)
+        arrays.namespace(p).sum(_kl_terms(p, q), axis=axis) / nats_per_unit(base)
     )
 
 
-def kl_of_distributions(p, q, samples):
+def _kl_of_distributions(p, q, samples):
     """KL of two distribution objects, in nats."""
     from ..categorical import Categorical
     from ..gaussian.normal import Normal
@@ -307,9 +311,9 @@ def cross_entropy(p, q, *, base=None, axis=-1):
     if labels.ndim == q.ndim - 1 and q.ndim == 2:
         require_all((labels >= 0) & (labels < q.shape[1]), "a label is no column of q.")
         v = xp.arange(q.shape[1], device=arrays.device(q))
-        at = xp.asarray(labels, device=arrays.device(q))[:, None] == v
-        each = xp.sum(xlogy(xp.astype(at, q.dtype), q), axis=1)
-        return unwrap_scalar(-xp.mean(each) / nats_per_unit(base))
+        is_label = xp.asarray(labels, device=arrays.device(q))[:, None] == v
+        log_q = xp.sum(xlogy(xp.astype(is_label, q.dtype), q), axis=1)
+        return unwrap_scalar(-xp.mean(log_q) / nats_per_unit(base))
     p, q = matching_probabilities(labels, q, axis)
     return unwrap_scalar(-xp.sum(xlogy(p, q), axis=axis) / nats_per_unit(base))
 
@@ -323,12 +327,12 @@ def js(p, q, *, base=None, axis=-1):
     >>> round(float(js([1.0, 0.0], [0.0, 1.0])), 6)
     0.693147
     """
-    quick = compiled_divergences(p, q, axis, middle=True)
+    quick = _compiled_divergences(p, q, axis, middle=True)
     if quick is not None:
         return unwrap_scalar(quick / nats_per_unit(base))
     p, q = matching_probabilities(p, q, axis)
     m = (p + q) / 2
-    half = arrays.namespace(p).sum(kl_terms(p, m) + kl_terms(q, m), axis=axis) / 2
+    half = arrays.namespace(p).sum(_kl_terms(p, m) + _kl_terms(q, m), axis=axis) / 2
     return unwrap_scalar(half / nats_per_unit(base))
 
 
@@ -346,7 +350,7 @@ def total_variation(p, q, *, axis=-1):
     return unwrap_scalar(xp.sum(xp.abs(p - q), axis=axis) / 2)
 
 
-def js_generator(t):
+def _js_generator(t):
     """(t log t - (1 + t) log((1 + t) / 2)) / 2."""
     return (xlogy(t, t) - xlogy(1 + t, (1 + t) / 2)) / 2
 
@@ -356,7 +360,7 @@ GENERATORS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "kl": (lambda t: xlogy(t, t), math.inf),
     "reverse_kl": (lambda t: -safe_log(t), 0.0),
     "total_variation": (lambda t: abs(t - 1) / 2, 0.5),
-    "js": (js_generator, math.log(2) / 2),
+    "js": (_js_generator, math.log(2) / 2),
     "chi2": (lambda t: (t - 1) ** 2, math.inf),
     "hellinger": (lambda t: (t**0.5 - 1) ** 2 / 2, 0.5),
 }
@@ -390,13 +394,16 @@ def f_divergence(p, q, f="kl", *, slope=None, axis=-1):
     xp = arrays.namespace(p)
     inside = q > 0
     value = f(safe_divide(p, q, 1.0))
-    out = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
-    off = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
-    if not bool(xp.any(off > 0)):
-        return unwrap_scalar(out)
+    divergence = xp.sum(xp.where(inside, q * value, xp.zeros_like(q)), axis=axis)
+    outside_mass = xp.sum(xp.where(inside, xp.zeros_like(p), p), axis=axis)
+    if not bool(xp.any(outside_mass > 0)):
+        return unwrap_scalar(divergence)
     if slope is None:
         raise ValueError(
             "p has mass where q has none: give slope, the limit of f(t) / t."
         )
-    some = xp.where(off > 0, off, xp.ones_like(off))
-    return unwrap_scalar(out + xp.where(off > 0, slope * some, xp.zeros_like(off)))
+    nonzero_mass = xp.where(outside_mass > 0, outside_mass, xp.ones_like(outside_mass))
+    return unwrap_scalar(
+        divergence
+        + xp.where(outside_mass > 0, slope * nonzero_mass, xp.zeros_like(outside_mass))
+    )

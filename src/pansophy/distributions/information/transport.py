@@ -49,7 +49,7 @@ class Transport(NamedTuple):
     converged: bool = True
 
 
-def weighted_points(x, w, what):
+def _weighted_points(x, w, what):
     """Points as (n, d) and their masses (n,), by default equal."""
     x = float_parameter(x)
     x = x[:, None] if x.ndim == 1 else x
@@ -66,7 +66,7 @@ def weighted_points(x, w, what):
     return x, w
 
 
-def cost_matrix(x, y, cost, p):
+def _cost_matrix(x, y, cost, p):
     """c(x_i, y_j), from points, a function of points, or as given."""
     if cost is None:
         C = euclidean(x, y)
@@ -79,25 +79,25 @@ def cost_matrix(x, y, cost, p):
     return C if p == 1 else C**p
 
 
-def quantile_cost(x, y, u, v, p):
+def _quantile_cost(x, y, u, v, p):
     """Eq. (3): the p-th power of the distance on a line; u, v None if all equal."""
     xp = arrays.namespace(x)
     if u is None and v is None and x.shape[0] == y.shape[0]:
         gap = xp.abs(xp.sort(x) - xp.sort(y))
         return xp.mean(gap if p == 1 else gap**p)
-    x, cu = sorted_cumulative(x, u)
-    y, cv = sorted_cumulative(y, v)
+    x, cu = _sorted_cumulative(x, u)
+    y, cv = _sorted_cumulative(y, v)
     cuts = xp.sort(xp.concat([cu, cv]))
     length = xp.concat([cuts[:1], cuts[1:] - cuts[:-1]])
     middle = cuts - length / 2
-    at = lambda values, c: xp.take(
+    values_at = lambda values, c: xp.take(
         values, xp.clip(xp.searchsorted(c, middle), 0, values.shape[0] - 1), axis=0
     )
-    gap = xp.abs(at(x, cu) - at(y, cv))
+    gap = xp.abs(values_at(x, cu) - values_at(y, cv))
     return xp.sum(length * (gap if p == 1 else gap**p))
 
 
-def sorted_cumulative(x, w):
+def _sorted_cumulative(x, w):
     """Sorted values and the mass up to each."""
     xp = arrays.namespace(x)
     n = x.shape[0]
@@ -140,18 +140,18 @@ def wasserstein(
     """
     if not p >= 1:
         raise ValueError(f"p must be at least 1, got {p}.")
-    x2, u2 = weighted_points(x, u, "x")
-    y2, v2 = weighted_points(y, v, "y")
+    x2, u2 = _weighted_points(x, u, "x")
+    y2, v2 = _weighted_points(y, v, "y")
     y2, v2 = arrays.asarray(y2, like=x2), arrays.asarray(v2, like=x2)
     line = x2.shape[1] == y2.shape[1] == 1 and cost is None
     if method == "sorted" and not line:
         raise ValueError("method 'sorted' is for points on a line, without a cost.")
     if method == "sorted" or (method == "auto" and line):
         u2, v2 = (None if u is None else u2), (None if v is None else v2)
-        value = quantile_cost(x2[:, 0], y2[:, 0], u2, v2, p)
+        value = _quantile_cost(x2[:, 0], y2[:, 0], u2, v2, p)
     else:
-        C = cost_matrix(x2, y2, cost, p)
-        value = solve_transport(u2, v2, C, method, options).cost
+        C = _cost_matrix(x2, y2, cost, p)
+        value = _solve_transport(u2, v2, C, method, options).cost
     return unwrap_scalar(value if p == 1 else value ** (1 / p))
 
 
@@ -166,26 +166,26 @@ def transport(
     >>> transport([0.0, 1.0], [4.0, 3.0]).plan
     array([[0. , 0.5], [0.5, 0. ]])
     """
-    x, u = weighted_points(x, u, "x")
-    y, v = weighted_points(y, v, "y")
+    x, u = _weighted_points(x, u, "x")
+    y, v = _weighted_points(y, v, "y")
     y, v = arrays.asarray(y, like=x), arrays.asarray(v, like=x)
-    return solve_transport(u, v, cost_matrix(x, y, cost, p), method, options)
+    return _solve_transport(u, v, _cost_matrix(x, y, cost, p), method, options)
 
 
-def solve_transport(u, v, C, method, options) -> Transport:
+def _solve_transport(u, v, C, method, options) -> Transport:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
     return METHODS[method](u, v, C, **options)
 
 
-def exact_transport(u, v, C) -> Transport:
-    """Eq. (1) by assignment where all masses are equal, else by `linear_program`."""
+def _exact_transport(u, v, C) -> Transport:
+    """Eq. (1) by assignment where all masses are equal, else by `_linear_program`."""
     from scipy.optimize import linear_sum_assignment
 
     a, b, c = (arrays.to_numpy(t).astype(float) for t in (u, v, C))
     n, m = c.shape
     if n != m or np.ptp(a) > 1e-15 or np.ptp(b) > 1e-15:
-        return linear_program(u, v, C)
+        return _linear_program(u, v, C)
     rows, columns = linear_sum_assignment(c)
     plan = np.zeros((n, n))
     plan[rows, columns] = 1 / n
@@ -193,7 +193,7 @@ def exact_transport(u, v, C) -> Transport:
     return Transport(arrays.asarray(cost, like=C), arrays.asarray(plan, like=C))
 
 
-def linear_program(u, v, C) -> Transport:
+def _linear_program(u, v, C) -> Transport:
     """Eq. (1) and (2) by HiGHS; points without mass are left out of the program."""
     from scipy import sparse
     from scipy.optimize import linprog
@@ -203,8 +203,8 @@ def linear_program(u, v, C) -> Transport:
     small = c[np.ix_(i, j)]
     n, m = small.shape
     row, column = (g.ravel() for g in np.indices((n, m)))
-    where = np.concatenate([row, n + column]), np.tile(np.arange(n * m), 2)
-    A = sparse.csr_array((np.ones(2 * n * m), where))[:-1]  # one margin is implied
+    positions = np.concatenate([row, n + column]), np.tile(np.arange(n * m), 2)
+    A = sparse.csr_array((np.ones(2 * n * m), positions))[:-1]  # one margin is implied
     margins = np.concatenate([a[i] / a[i].sum(), (b[j] / b[j].sum())[:-1]])
     result = linprog(small.ravel(), A_eq=A, b_eq=margins, method="highs")
     if result.status != 0:
@@ -215,8 +215,8 @@ def linear_program(u, v, C) -> Transport:
     # a feasible pair for all points, those without mass too
     g = np.min(c[i] - dual[:n, None], axis=0)
     f = np.min(c - g, axis=1)
-    put = lambda t: arrays.asarray(np.asarray(t), like=C)
-    return Transport(put(result.fun), put(plan), put(f), put(g))
+    like_cost = lambda t: arrays.asarray(np.asarray(t), like=C)
+    return Transport(like_cost(result.fun), like_cost(plan), like_cost(f), like_cost(g))
 
 
 class SinkhornState(NamedTuple):
@@ -230,14 +230,14 @@ class SinkhornState(NamedTuple):
     objective: float
 
 
-def absorb_scalings(f, g, C, reg):
+def _absorb_scalings(f, g, C, reg):
     """A state with the scalings folded into the potentials."""
     xp = arrays.namespace(C)
     K = xp.exp((f[:, None] + g[None, :] - C) / reg)
     return SinkhornState(f, g, xp.ones_like(f), xp.ones_like(g), K, math.inf)
 
 
-def sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
+def _sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
     """Several iterations of eq. (4)."""
     xp = arrays.namespace(C)
     a, b = s.a, s.b
@@ -248,11 +248,11 @@ def sinkhorn_iterations(s: SinkhornState, u, v, C, reg) -> SinkhornState:
     top = float(xp.maximum(xp.max(a), xp.max(b)))
     if top < FOLD and error < 1.5:
         return SinkhornState(s.f, s.g, a, b, s.K, error)
-    f, g = soft_potentials(s, u, v, C, reg)
-    return absorb_scalings(f, g, C, reg)._replace(objective=min(error, 2.0))
+    f, g = _soft_potentials(s, u, v, C, reg)
+    return _absorb_scalings(f, g, C, reg)._replace(objective=min(error, 2.0))
 
 
-def soft_potentials(s, u, v, C, reg):
+def _soft_potentials(s, u, v, C, reg):
     """Potentials after one iteration in logarithms, which cannot overflow."""
     xp = arrays.namespace(C)
     g = s.g + reg * safe_log(xp.where(s.b > 0, s.b, xp.ones_like(s.b)))
@@ -274,15 +274,15 @@ def sinkhorn(u, v, C, reg=None, max_iter: int = 5000, tol: float = 1e-6) -> Tran
     if not reg > 0:
         raise ValueError(f"reg must be above 0, got {reg}.")
     u_, v_ = u / xp.sum(u), v / xp.sum(v)
-    s = absorb_scalings(xp.zeros_like(u), xp.zeros_like(v), C, max(top, reg))
+    s = _absorb_scalings(xp.zeros_like(u), xp.zeros_like(v), C, max(top, reg))
     level = max(top, reg)
     n_iter = 0
     while True:
-        f, g = soft_potentials(s, u_, v_, C, level)
-        s = absorb_scalings(f, g, C, level)
+        f, g = _soft_potentials(s, u_, v_, C, level)
+        s = _absorb_scalings(f, g, C, level)
         last = level <= reg
         result = iterate(
-            lambda s, e=level: sinkhorn_iterations(s, u_, v_, C, e),
+            lambda s, e=level: _sinkhorn_iterations(s, u_, v_, C, e),
             s,
             max_iter=max(1, (max_iter - n_iter) // SWEEPS),
             tol=tol if last else 1e-2,
@@ -290,28 +290,31 @@ def sinkhorn(u, v, C, reg=None, max_iter: int = 5000, tol: float = 1e-6) -> Tran
         )
         s = result.state
         n_iter += SWEEPS * result.n_iter
-        f, g = s.f + level * log_or_minus_inf(s.a), s.g + level * log_or_minus_inf(s.b)
+        f, g = (
+            s.f + level * _log_or_minus_inf(s.a),
+            s.g + level * _log_or_minus_inf(s.b),
+        )
         if last or n_iter >= max_iter:
             break
         s = s._replace(f=f, g=g, a=xp.ones_like(f), b=xp.ones_like(g))
         level = max(level / 4, reg)
-    plan = round_to_margins(s.a[:, None] * s.K * s.b[None, :], u_, v_)
+    plan = _round_to_margins(s.a[:, None] * s.K * s.b[None, :], u_, v_)
     return Transport(xp.sum(plan * C), plan, f, g, last and result.converged)
 
 
-def log_or_minus_inf(a):
+def _log_or_minus_inf(a):
     xp = arrays.namespace(a)
     return xp.log(xp.where(a > 0, a, xp.ones_like(a)))
 
 
-def round_to_margins(P, u, v):
+def _round_to_margins(P, u, v):
     """The plan nearest P that has exactly the margins u and v."""
     xp = arrays.namespace(P)
-    one = xp.ones_like
+    ones_like = xp.ones_like
     share = safe_divide(u, xp.sum(P, axis=1), 1.0)
-    P = P * xp.minimum(share, one(share))[:, None]
+    P = P * xp.minimum(share, ones_like(share))[:, None]
     share = safe_divide(v, xp.sum(P, axis=0), 1.0)
-    P = P * xp.minimum(share, one(share))[None, :]
+    P = P * xp.minimum(share, ones_like(share))[None, :]
     left, right = u - xp.sum(P, axis=1), v - xp.sum(P, axis=0)
     left = xp.maximum(left, 0 * left)  # both are at least 0 but for rounding
     right = xp.maximum(right, 0 * right)
@@ -320,8 +323,8 @@ def round_to_margins(P, u, v):
 
 
 METHODS: dict[str, Callable[..., Transport]] = {
-    "auto": exact_transport,
-    "lp": exact_transport,
+    "auto": _exact_transport,
+    "lp": _exact_transport,
     "sinkhorn": sinkhorn,
 }
 
@@ -351,13 +354,13 @@ def kr_dual(x, y, u=None, v=None, *, critic=None, lipschitz=None):
     >>> float(kr_dual([0.0, 1.0], [3.0, 4.0], critic=lambda z: -2 * z[:, 0]))
     3.0
     """
-    x, u = weighted_points(x, u, "x")
-    y, v = weighted_points(y, v, "y")
+    x, u = _weighted_points(x, u, "x")
+    y, v = _weighted_points(y, v, "y")
     y, v = arrays.asarray(y, like=x), arrays.asarray(v, like=x)
     xp = arrays.namespace(x)
     Z = xp.concat([x, y])
     if critic is None:
-        g = linear_program(u, v, euclidean(x, y)).g
+        g = _linear_program(u, v, euclidean(x, y)).g
         values = xp.min(euclidean(Z, y) - g[None, :], axis=1)
         lipschitz = 1.0  # a minimum of 1-Lipschitz functions
     else:

@@ -58,18 +58,18 @@ def make_origins(panel, horizon, least, n_origins=MAX_ORIGINS) -> list[Origin]:
 
     An origin needs half of the series with at least `least` values before it.
     """
-    together = common_end(panel)
-    last = np.full(len(panel), panel.ends.max()) if together else panel.ends
-    out = []
+    is_common = common_end(panel)
+    last = np.full(len(panel), panel.ends.max()) if is_common else panel.ends
+    origins = []
     for k in range(n_origins + 1):
         cut = last - (k + 1) * horizon
         lengths = np.clip(cut - panel.start, 0, panel.lengths)
         origin = Origin(k, lengths, panel.following(lengths, horizon))
-        enough = (lengths >= least).sum()
-        if not len(origin.used) or enough < 0.5 * len(panel):
+        n_long_enough = (lengths >= least).sum()
+        if not len(origin.used) or n_long_enough < 0.5 * len(panel):
             break
-        out.append(origin)
-    return out
+        origins.append(origin)
+    return origins
 
 
 def cut_panel(panel, origin) -> Panel:
@@ -91,14 +91,16 @@ def forecast_origin(forecaster, panel, origin, horizon) -> OriginForecast:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = clone(forecaster).fit(past).predict(horizon, level=[LEVEL])
+            forecast = clone(forecaster).fit(past).predict(horizon, level=[LEVEL])
     except Exception as error:  # one method must not end the run of all others
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        nothing = np.full((len(past), horizon), np.nan)
-        return OriginForecast(nothing, nothing, 0.0, 0, text)
+        unknown = np.full((len(past), horizon), np.nan)
+        return OriginForecast(unknown, unknown, 0.0, 0, text)
     seconds = time.perf_counter() - began
-    fallbacks = int((found.reasons != "").sum())
-    return OriginForecast(found.mean, implied_deviations(found), seconds, fallbacks)
+    fallbacks = int((forecast.reasons != "").sum())
+    return OriginForecast(
+        forecast.mean, implied_deviations(forecast), seconds, fallbacks
+    )
 
 
 def blend_origins(parts, weights: Any = None) -> OriginForecast:

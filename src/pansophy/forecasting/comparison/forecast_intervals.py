@@ -36,28 +36,32 @@ class ForecastIntervals(NamedTuple):
 
     def factors(self, level, horizon) -> np.ndarray:
         """(horizon,) q of eq. (2) for a level between 0 and 1."""
-        own = float(ndtri((1 + level) / 2))
+        normal_quantile = float(ndtri((1 + level) / 2))
         known = [s[np.isfinite(s)] for s in np.asarray(self.scores).T]
         pooled = np.concatenate(known) if known else np.zeros(0)
-        together = weighted_score_quantile(pooled, level) if len(pooled) else np.inf
-        together = together if np.isfinite(together) else own
-        q = np.full(horizon, together)
+        pooled_quantile = (
+            weighted_score_quantile(pooled, level) if len(pooled) else np.inf
+        )
+        pooled_quantile = (
+            pooled_quantile if np.isfinite(pooled_quantile) else normal_quantile
+        )
+        q = np.full(horizon, pooled_quantile)
         for h in range(min(horizon, len(known))):
             if len(known[h]) >= FEW_SCORES:
                 q[h] = weighted_score_quantile(known[h], level)
         if len(known) and horizon > len(known):
             q[len(known) :] = q[len(known) - 1]
-        return np.where(np.isfinite(q), q, own)
+        return np.where(np.isfinite(q), q, normal_quantile)
 
     def ends(self, mean, sd, level) -> np.ndarray:
         """(s, h, 2) intervals around means (s, h)."""
         reach = self.factors(level, mean.shape[1]) * sd
         reach = np.maximum.accumulate(reach, axis=1)
-        out = np.stack([mean - reach, mean + reach], axis=-1)
+        intervals = np.stack([mean - reach, mean + reach], axis=-1)
         if self.whole:
-            out[..., 0] = np.floor(out[..., 0] + 1e-9)
-            out[..., 1] = np.ceil(out[..., 1] - 1e-9)
-        return np.maximum(out, 0.0) if self.non_negative else out
+            intervals[..., 0] = np.floor(intervals[..., 0] + 1e-9)
+            intervals[..., 1] = np.ceil(intervals[..., 1] - 1e-9)
+        return np.maximum(intervals, 0.0) if self.non_negative else intervals
 
     def means(self, mean) -> np.ndarray:
         """Means that are not below 0 where values never are."""

@@ -68,9 +68,9 @@ class ForecastModel:
         """Means and conformal intervals of the next steps of every series."""
         horizon = self.horizon if horizon is None else horizon
         shares = levels_as_shares(self.level if level is None else level)
-        found = self.forecaster.predict(horizon, X_future, level=[LEVEL])
-        sd = implied_deviations(found)
-        mean = self.intervals.means(found.mean)
+        forecast = self.forecaster.predict(horizon, X_future, level=[LEVEL])
+        sd = implied_deviations(forecast)
+        mean = self.intervals.means(forecast.mean)
         if self.sums is not None:
             mean = reconcile(
                 mean,
@@ -79,7 +79,7 @@ class ForecastModel:
                 non_negative=self.intervals.non_negative,
             )
         ends = {round(100 * q, 6): self.intervals.ends(mean, sd, q) for q in shares}
-        return found._replace(mean=mean, intervals=ends)
+        return forecast._replace(mean=mean, intervals=ends)
 
     @property
     def level_sizes(self) -> list[int]:
@@ -102,8 +102,8 @@ class ForecastModel:
         level : sequence of float, optional
         """
         model = self if table is None else self.extended(table)
-        found = model.predict(horizon, level=level)
-        flat = found.to_table()
+        forecast = model.predict(horizon, level=level)
+        flat = forecast.to_table()
         names = [
             {"time": self.columns["time"], "mean": self.columns["target"]}.get(c, c)
             for c in flat.column_names
@@ -143,7 +143,7 @@ class ForecastModel:
                 f"series {unknown[0]} was not there when the model was fitted: run "
                 "`forecast` again."
             )
-        notes = later_notes(old, new, places)
+        notes = _later_notes(old, new, places)
         series = []
         known = []
         for i, name in enumerate(old.names):
@@ -171,22 +171,22 @@ class ForecastModel:
                 )
             panel = aggregate_panel(panel, names["series"]).panel
             old = self.panel
-        other = copy.copy(self)
-        other.forecaster = copy.copy(self.forecaster)
-        other.notes = notes
+        later_model = copy.copy(self)
+        later_model.forecaster = copy.copy(self.forecaster)
+        later_model.notes = notes
         unchanged = np.array_equal(panel.values, old.values, equal_nan=True)
         if unchanged:
-            other.forecaster.panel_ = panel
+            later_model.forecaster.panel_ = panel
         else:
-            model = other.forecaster
+            model = later_model.forecaster
             model._learn(panel, model._fit_panel)
-        return other
+        return later_model
 
 
-def later_notes(old, new, places) -> list[str]:
+def _later_notes(old, new, places) -> list[str]:
     """What was noticed in later rows; `places` are the series of `new` by name."""
-    found = new.findings._replace(gaps=0, uneven_ends=0, short=0, free_days=False)
-    notes = found.sentences()
+    findings = new.findings._replace(gaps=0, uneven_ends=0, short=0, free_days=False)
+    notes = findings.sentences()
     n_known_before = 0
     n_missing = 0
     for i, name in enumerate(old.names):

@@ -77,8 +77,8 @@ def estimate_skills(errors, reference, moments) -> tuple[ScoreEstimates, np.ndar
         time = None
     else:
         losses = np.column_stack([errors[k].absolute.ravel() for k in names])
-        keep = np.isfinite(losses).all(axis=1)
-        losses, time = losses[keep], moments.ravel()[keep]
+        is_complete = np.isfinite(losses).all(axis=1)
+        losses, time = losses[is_complete], moments.ravel()[is_complete]
     n = len(losses)
     design = CrossValidationDesign(0.0, 1, np.zeros((1, n), int), time=time)
     return estimate_scores(losses[None], design, names), ratios[known]
@@ -114,14 +114,14 @@ def rank_forecasters(errors, reference, moments, details) -> list[RankedForecast
             d = estimates.difference(names[k], names[best]).interval
             chances = student_probabilities(d.mean, d.error, estimates.df, rope, False)
             equal = chances.equivalent >= ALMOST_CERTAIN
-        own = errors[names[k]]
+        own_errors = errors[names[k]]
         rows.append(
             RankedForecaster(
                 rank + 1,
                 names[k],
                 skill_interval(ratios[:, k]),
-                float(np.nanmean(series_errors(own))),
-                float(np.nanmean(own.signed)),
+                float(np.nanmean(series_errors(own_errors))),
+                float(np.nanmean(own_errors.signed)),
                 standing_of(rank, float(p[k]), False, equal),
                 float(p[k]),
                 *details[names[k]],

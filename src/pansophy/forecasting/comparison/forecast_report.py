@@ -49,7 +49,7 @@ def stamp_texts(stamps) -> list[str]:
 # --- sentences -----------------------------------------------------------------------
 
 
-def panel_sentence(c) -> str:
+def _panel_sentence(c) -> str:
     n = len(c.panel)
     low, high = int(c.panel.lengths.min()), int(c.panel.lengths.max())
     values = counted_noun(high, "value")
@@ -62,7 +62,7 @@ def panel_sentence(c) -> str:
     )
 
 
-def season_sentence(c) -> str:
+def _season_sentence(c) -> str:
     s = c.season
     source = "as given" if s.given else "usual at this frequency"
     if not s.lengths or round(s.lengths[0]) < 2:
@@ -74,7 +74,7 @@ def season_sentence(c) -> str:
     )
 
 
-def error_sentence(skill) -> str:
+def _error_sentence(skill) -> str:
     """An error against that of the seasonal naive forecast, from its skill."""
     if not np.isfinite(skill):
         return "its error cannot be compared, as the seasonal naive forecast has none"
@@ -88,7 +88,7 @@ def error_sentence(skill) -> str:
     )
 
 
-def unchosen_sentence(c) -> str:
+def _unchosen_sentence(c) -> str:
     """Why nothing was chosen, and what is kept."""
     if len(c.origins) > 1:
         reason = "No series changes before the last origin"
@@ -100,108 +100,108 @@ def unchosen_sentence(c) -> str:
     )
 
 
-def reconciled_sentence(c) -> str:
+def _reconciled_sentence(c) -> str:
     """What adding up did to the error in the test block."""
     sizes = c.model.level_sizes
     if not sizes:
         return ""
-    after = ""
+    effect = ""
     if np.isfinite(c.unreconciled_skill):
-        after = (
+        effect = (
             f"; in the test block the skill was {share_text(c.unreconciled_skill, 1)} "
             f"before and is {share_text(c.test_skill, 1)} after"
         )
-    return f"Forecasts of all levels are reconciled so that they add up{after}."
+    return f"Forecasts of all levels are reconciled so that they add up{effect}."
 
 
-def kept_sentences(c) -> list[str]:
+def _kept_sentences(c) -> list[str]:
     """What was kept and why, and how it fared where nothing was chosen."""
     if not c.chosen:
-        return [unchosen_sentence(c), reconciled_sentence(c)]
+        return [_unchosen_sentence(c), _reconciled_sentence(c)]
     first = c.ranking[0]
     is_reference = c.kept == REFERENCE
     tied = [r.method for r in c.ranking[1:] if r.standing is Standing.TIED]
     undecided = [r.method for r in c.ranking[1:] if r.standing is Standing.UNDECIDED]
-    out = [
+    sentences = [
         f"The {c.kept} did best on {counted_noun(len(c.origins) - 1, 'earlier origin')}"
-        f"{'' if is_reference else ': ' + error_sentence(first.skill.mean)}."
+        f"{'' if is_reference else ': ' + _error_sentence(first.skill.mean)}."
     ]
     if tied:
-        out.append(f"Practically equal: {', '.join(tied)}.")
+        sentences.append(f"Practically equal: {', '.join(tied)}.")
     if undecided:
-        out.append(f"Not told apart from it: {', '.join(undecided)}.")
+        sentences.append(f"Not told apart from it: {', '.join(undecided)}.")
     held = [
         f"its {k:g} % intervals held {share_text(np.nanmean(v))} of the values"
         for k, v in c.coverage.items()
     ]
-    told = [] if is_reference and held else [error_sentence(c.test_skill)]
-    out.append(
+    told = [] if is_reference and held else [_error_sentence(c.test_skill)]
+    sentences.append(
         "In the test block, on which nothing was chosen, "
         + "; ".join([*told, *held])
         + "."
     )
     if is_reference or first.skill.mean <= 0:
         seasonal = c.season.lengths and round(c.season.lengths[0]) > 1
-        out.append(
+        sentences.append(
             "No method is better than repeating the last "
             f"{'season' if seasonal else 'value'}."
         )
-    out.append(reconciled_sentence(c))
-    return out
+    sentences.append(_reconciled_sentence(c))
+    return sentences
 
 
 def fallback_sentence(c) -> str:
     reasons = c.forecast.reasons
     unknown = np.isnan(c.forecast.mean).all(axis=1)
-    out = []
+    sentences = []
     answered = np.flatnonzero((reasons != "") & ~unknown)
     if len(answered):
         first = answered[0]
-        out.append(
+        sentences.append(
             "The last season or value, repeated, is the forecast of "
             f"{len(answered)} of {len(reasons)} series, such as "
             f"{c.panel.names[first]}: {reasons[first]}."
         )
-    without = np.flatnonzero(unknown)
-    if len(without):
-        out.append(
-            f"{len(without)} of {len(reasons)} series have no forecast, such as "
-            f"{c.panel.names[without[0]]}: {reasons[without[0]]}."
+    unanswered = np.flatnonzero(unknown)
+    if len(unanswered):
+        sentences.append(
+            f"{len(unanswered)} of {len(reasons)} series have no forecast, such as "
+            f"{c.panel.names[unanswered[0]]}: {reasons[unanswered[0]]}."
         )
-    return " ".join(out)
+    return " ".join(sentences)
 
 
-def how_sentences(c) -> list[str]:
+def _how_sentences(c) -> list[str]:
     cut = "at the same stamps" if c.together else "each at its own end"
-    out = [season_sentence(c)]
+    sentences = [_season_sentence(c)]
     if len(c.origins) > 1:
         n = len(c.origins) - 1
         lie = "lies 1 origin" if n == 1 else f"lie {n} origins, {c.horizon} steps apart"
-        out.append(
+        sentences.append(
             f"The last {c.horizon} values are the test block; before it {lie}, at "
             f"which every method forecast every series, cut {cut}."
         )
     if c.members:
-        out.append(f"Blends are made of {', '.join(c.members)}.")
-    out.append(
+        sentences.append(f"Blends are made of {', '.join(c.members)}.")
+    sentences.append(
         "Skill is 1 less the geometric mean, over series, of the error over that of "
         "the seasonal naive forecast. Methods are compared series by series; with "
         "fewer than ten series, step by step along time."
     )
-    out.append(
+    sentences.append(
         "Intervals are conformal: scores of the origins, in units of what the method "
         "holds for the spread, pooled over series."
     )
-    out.extend(f"{name} failed: {reason}" for name, reason in c.failures.items())
-    return out
+    sentences.extend(f"{name} failed: {reason}" for name, reason in c.failures.items())
+    return sentences
 
 
-def verdict_lines(c) -> list[str]:
-    parts = [*kept_sentences(c), fallback_sentence(c)]
+def _verdict_lines(c) -> list[str]:
+    parts = [*_kept_sentences(c), fallback_sentence(c)]
     return [p for p in parts if p]
 
 
-def ranking_rows(c) -> list[list[str]]:
+def _ranking_rows(c) -> list[list[str]]:
     rows = []
     for r in c.ranking:
         low, high = r.skill.low, r.skill.high
@@ -237,16 +237,16 @@ RANKING_HEAD = [
 
 def forecast_text(c) -> str:
     """The result for a terminal."""
-    lines = [panel_sentence(c), season_sentence(c), *c.notes, ""]
+    lines = [_panel_sentence(c), _season_sentence(c), *c.notes, ""]
     if c.ranking:
-        rows = [RANKING_HEAD, *ranking_rows(c)]
+        rows = [RANKING_HEAD, *_ranking_rows(c)]
         widths = [max(len(r[k]) for r in rows) for k in range(len(RANKING_HEAD))]
         shown = (0, 1, 2, 3, 6)
         for row in rows:
             lines.append("  ".join(row[k].ljust(widths[k]) for k in shown).rstrip())
         lines.append("")
-    lines += verdict_lines(c)
-    lines += [f"{name} failed: {why}" for name, why in c.failures.items()]
+    lines += _verdict_lines(c)
+    lines += [f"{name} failed: {reason}" for name, reason in c.failures.items()]
     return plain_text("\n".join(lines))
 
 
@@ -262,9 +262,9 @@ def shown_series(c) -> list[int]:
     return [int(order[k]) for k in np.linspace(0, n - 1, MOST_FANS).round().astype(int)]
 
 
-def fan_figure(c, i):
+def _fan_figure(c, i):
     """The end of a series, its forecast, and the intervals."""
-    panel, found = c.panel, c.forecast
+    panel, forecast = c.panel, c.forecast
     n = min(int(panel.lengths[i]), PAST_HORIZONS * c.horizon)
     past = np.arange(panel.ends[i] - n, panel.ends[i])
     ahead = panel.ends[i] + np.arange(c.horizon)
@@ -273,7 +273,7 @@ def fan_figure(c, i):
     @draw_styled
     def draw(ax):
         ax.plot(convert(past), panel.series[i][-n:], **line_style(0), label="values")
-        for level, ends in sorted(found.intervals.items(), reverse=True):
+        for level, ends in sorted(forecast.intervals.items(), reverse=True):
             ax.fill_between(
                 convert(ahead),
                 ends[i, :, 0],
@@ -283,15 +283,15 @@ def fan_figure(c, i):
                 linewidth=0,
                 label=f"{level:g} %",
             )
-        ax.plot(convert(ahead), found.mean[i], color="C1", label="forecast")
+        ax.plot(convert(ahead), forecast.mean[i], color="C1", label="forecast")
         ax.legend(loc="upper left", fontsize="small")
         ax.tick_params(axis="x", labelrotation=30)
 
     name = short_name(panel.names[i]) if len(panel) > 1 else c.target
-    return make_figure(name, found.reasons[i], draw, f"fan-{i}")
+    return make_figure(name, forecast.reasons[i], draw, f"fan-{i}")
 
 
-def skill_figure(c):
+def _skill_figure(c):
     rows = c.ranking[::-1]
 
     @draw_styled
@@ -314,7 +314,7 @@ def skill_figure(c):
     return make_figure("Skill", caption, draw, "skill")
 
 
-def coverage_figure(c):
+def _coverage_figure(c):
     @draw_styled
     def draw(ax):
         steps = np.arange(1, c.horizon + 1)
@@ -334,7 +334,7 @@ def coverage_figure(c):
     return make_figure("Coverage by step", caption, draw, "coverage")
 
 
-def component_figure(c):
+def _component_figure(c):
     """What the fit of the first series is made of."""
     parts = c.model.forecaster.components()
     panel = c.panel
@@ -364,17 +364,17 @@ def component_figure(c):
 
 
 def forecast_table(c) -> HtmlTable:
-    found = c.forecast
-    stamps = stamp_texts(found.stamps)
-    levels = sorted(found.intervals)
+    forecast = c.forecast
+    stamps = stamp_texts(forecast.stamps)
+    levels = sorted(forecast.intervals)
     head = ["series", "time", "forecast"]
     head += [f"{level:g} %" for level in levels]
     body = []
     for i, name in enumerate(c.panel.names):
         for h in range(c.horizon):
-            row = [name, stamps[i * c.horizon + h], format_number(found.mean[i, h])]
+            row = [name, stamps[i * c.horizon + h], format_number(forecast.mean[i, h])]
             for level in levels:
-                low, high = found.intervals[level][i, h]
+                low, high = forecast.intervals[level][i, h]
                 row.append(f"{format_number(low)} to {format_number(high)}")
             body.append(row)
     caption = ""
@@ -386,7 +386,7 @@ def forecast_table(c) -> HtmlTable:
     return HtmlTable("Forecasts", head, body[:MOST_ROWS], numeric, caption)
 
 
-def per_series_table(c) -> HtmlTable:
+def _per_series_table(c) -> HtmlTable:
     columns = c.per_series
     errors = ("MASE", "MASE of seasonal naive", "MASE in the test block")
     order = np.argsort(-np.nan_to_num(columns["MASE"], nan=-1.0), kind="stable")
@@ -411,7 +411,7 @@ def render_forecast(c) -> str:
     ranking = None
     if c.ranking:
         numeric = [False, True, False, *[True] * 6]
-        ranking = HtmlTable("Methods", RANKING_HEAD, ranking_rows(c), numeric)
+        ranking = HtmlTable("Methods", RANKING_HEAD, _ranking_rows(c), numeric)
     not_tried = None
     if c.skipped:
         body = [[name, reason] for name, reason in c.skipped.items()]
@@ -421,17 +421,17 @@ def render_forecast(c) -> str:
         return load_template("forecast.html").render(
             version=__version__,
             target=c.target,
-            subtitle=panel_sentence(c),
-            headline=verdict_lines(c),
-            fans=[fan_figure(c, i) for i in shown_series(c)],
+            subtitle=_panel_sentence(c),
+            headline=_verdict_lines(c),
+            fans=[_fan_figure(c, i) for i in shown_series(c)],
             forecasts=forecast_table(c),
             ranking=ranking,
-            comparison=[skill_figure(c)] if c.ranking else [],
-            test=[coverage_figure(c)] if c.ranking else [],
-            per_series=per_series_table(c) if c.ranking else None,
+            comparison=[_skill_figure(c)] if c.ranking else [],
+            test=[_coverage_figure(c)] if c.ranking else [],
+            per_series=_per_series_table(c) if c.ranking else None,
             notes=c.notes or ["Every grid point has one row with a value."],
-            parts_of=[component_figure(c)],
-            how=how_sentences(c),
+            parts_of=[_component_figure(c)],
+            how=_how_sentences(c),
             not_tried=not_tried,
         )
 

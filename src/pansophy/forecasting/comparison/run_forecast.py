@@ -196,36 +196,22 @@ def forecast(
     >>> result.panel.frequency.name, result.forecast.mean.shape
     ('monthly', (1, 6))
     """
-    options = checked_run_options(run)
+    options = _checked_run_options(run)
     horizon = check_count("horizon", horizon)
     n_origins = check_count("n_origins", n_origins)
     levels = levels_as_shares(level)
-    series = [series] if isinstance(series, str) else list(series)
-    known = [known] if isinstance(known, str) else list(known)
-    series = checked_hierarchy(hierarchy, series, known)
-    panel = Panel.from_table(table, time, target, series, known=known, merge=merge)
-    refuse_no_values(panel, target)
-    sums = None
-    if hierarchy:
-        refuse_uneven_ends(panel)
-        panel, sums, _ = aggregate_panel(panel, series)
-    if known:
-        panel.future_known(horizon)  # one sentence if they do not reach so far
+    columns = _named_columns(time, target, series, known, hierarchy)
+    panel, sums = _read_series(table, columns, merge, hierarchy, horizon)
     lengths = checked_seasons(panel, season)
-    evidence = season_evidence(panel, lengths, season is not None)
+    evidence = _season_evidence(panel, lengths, season is not None)
     candidates = candidate_methods(panel, lengths, horizon, options["seed"])
     candidates = chosen_methods(candidates, methods)
     m = max(round(lengths[0]), 1) if lengths else 1
-    origins = backtest.make_origins(panel, horizon, least_history(m), n_origins)
-    trials, failures = run_origins(candidates.methods, panel, origins, horizon, options)
-    past = backtest.cut_panel(panel, origins[0]) if origins else panel
-    results = Results(panel, origins, trials, m, value_kinds(past.values))
-    comparable = results.are_comparable()
-    members = results.add_blends() if comparable else []
-    ranking = results.ranking() if comparable else []
-    kept = ranking[0].method if ranking else MEDIAN
-    forecaster = kept_forecaster(kept, members, candidates.methods, results, m)
-    before = results.test_skill(kept) if ranking else np.nan
+    contest = _compare_methods(candidates, panel, horizon, m, n_origins, options)
+    results, kept = contest.results, contest.kept
+    forecaster = _kept_forecaster(kept, contest.members, candidates.methods, results, m)
+    is_chosen = bool(contest.ranking)
+    skill_before = results.test_skill(kept) if is_chosen else np.nan
     errors = results.reconcile_kept(kept, sums) if sums is not None else None
     model = ForecastModel(
         forecaster.fit(panel),
@@ -234,7 +220,7 @@ def forecast(
         ),
         kept,
         horizon,
-        {"time": time, "target": target, "series": series, "known": known},
+        columns,
         [100 * q for q in levels],
         merge,
         sums,
@@ -245,25 +231,79 @@ def forecast(
         target,
         horizon,
         evidence,
-        origins,
+        results.origins,
         backtest.common_end(panel),
-        ranking,
+        contest.ranking,
         kept,
-        bool(ranking),
-        members,
+        is_chosen,
+        contest.members,
         model.predict(),
-        results.coverage(kept, levels) if ranking else {},
-        results.test_skill(kept) if ranking else np.nan,
-        results.per_series(kept) if ranking else {},
+        results.coverage(kept, levels) if is_chosen else {},
+        results.test_skill(kept) if is_chosen else np.nan,
+        results.per_series(kept) if is_chosen else {},
         candidates.skipped,
-        failures,
+        contest.failures,
         model,
         panel.findings.sentences(),
-        np.nan if sums is None else before,
+        np.nan if sums is None else skill_before,
     )
 
 
-def checked_run_options(run) -> dict[str, Any]:
+class MethodContest(NamedTuple):
+    """Which method is kept, and what it was chosen on."""
+
+    results: "Results"
+    members: list  # of blends
+    ranking: list
+    kept: str
+    failures: dict  # method -> why it failed
+
+
+def _compare_methods(candidates, panel, horizon, m, n_origins, options):
+    """Forecast the earlier origins by all methods, and choose where that is honest."""
+    origins = backtest.make_origins(panel, horizon, least_history(m), n_origins)
+    trials, failures = _run_origins(
+        candidates.methods, panel, origins, horizon, options
+    )
+    past = backtest.cut_panel(panel, origins[0]) if origins else panel
+    results = Results(panel, origins, trials, m, value_kinds(past.values))
+    comparable = results.are_comparable()
+    members = results.add_blends() if comparable else []
+    ranking = results.ranking() if comparable else []
+    kept = ranking[0].method if ranking else MEDIAN
+    return MethodContest(results, members, ranking, kept, failures)
+
+
+def _named_columns(time, target, series, known, hierarchy) -> dict[str, Any]:
+    """The columns of the table by what they are."""
+    series = [series] if isinstance(series, str) else list(series)
+    known = [known] if isinstance(known, str) else list(known)
+    series = _checked_hierarchy(hierarchy, series, known)
+    return {"time": time, "target": target, "series": series, "known": known}
+
+
+def _read_series(table, columns, merge, hierarchy, horizon):
+    """The panel, with the totals of a hierarchy; which series add up to which."""
+    names = columns["series"]
+    panel = Panel.from_table(
+        table,
+        columns["time"],
+        columns["target"],
+        names,
+        known=columns["known"],
+        merge=merge,
+    )
+    _refuse_no_values(panel, columns["target"])
+    sums = None
+    if hierarchy:
+        _refuse_uneven_ends(panel)
+        panel, sums, _ = aggregate_panel(panel, names)
+    if columns["known"]:
+        panel.future_known(horizon)  # one sentence if they do not reach so far
+    return panel, sums
+
+
+def _checked_run_options(run) -> dict[str, Any]:
     options = {"seed": 0, "folder": None, "resume": False, "progress": False}
     unknown = [name for name in run if name not in options]
     if unknown:
@@ -271,7 +311,7 @@ def checked_run_options(run) -> dict[str, Any]:
     return {**options, **run}
 
 
-def checked_hierarchy(hierarchy, series, known) -> list[str]:
+def _checked_hierarchy(hierarchy, series, known) -> list[str]:
     """Columns that name the series: those of a hierarchy, from coarse to fine."""
     if not hierarchy:
         return series
@@ -289,12 +329,12 @@ def checked_hierarchy(hierarchy, series, known) -> list[str]:
     return columns
 
 
-def refuse_no_values(panel, target):
+def _refuse_no_values(panel, target):
     if not panel.observed().any():
         raise ValueError(f"Column {target!r} has no value to learn from.")
 
 
-def refuse_uneven_ends(panel):
+def _refuse_uneven_ends(panel):
     """One sentence where totals of a hierarchy would not be known to the end."""
     empty = np.flatnonzero(panel.observed() == 0)
     if len(empty):
@@ -326,7 +366,7 @@ def checked_seasons(panel, season) -> list[float]:
     return sorted(float(v) for v in values)
 
 
-def season_evidence(panel, lengths, given) -> SeasonEvidence:
+def _season_evidence(panel, lengths, given) -> SeasonEvidence:
     m = round(lengths[0]) if lengths else 1
     significant = 0
     if m > 1:
@@ -334,9 +374,9 @@ def season_evidence(panel, lengths, given) -> SeasonEvidence:
     return SeasonEvidence(tuple(lengths), significant, len(panel), given)
 
 
-def run_origins(methods, panel, origins, horizon, options):
+def _run_origins(methods, panel, origins, horizon, options):
     """Forecasts by (method, origin), and why methods failed."""
-    store = open_store(methods, panel, origins, horizon, options)
+    store = _open_store(methods, panel, origins, horizon, options)
     trials: dict[tuple[str, int], backtest.OriginForecast] = {}
     failures: dict[str, str] = {}
     began = clock.perf_counter()
@@ -348,14 +388,14 @@ def run_origins(methods, panel, origins, horizon, options):
                 file=sys.stderr,
             )
         for origin in origins:
-            found = store.read(name, origin) if store else None
-            if found is None:
-                found = backtest.forecast_origin(forecaster, panel, origin, horizon)
+            result = store.read(name, origin) if store else None
+            if result is None:
+                result = backtest.forecast_origin(forecaster, panel, origin, horizon)
                 if store:
-                    store.write(name, origin, found)
-            trials[name, origin.number] = found
-            if found.failure:
-                failures[name] = found.failure
+                    store.write(name, origin, result)
+            trials[name, origin.number] = result
+            if result.failure:
+                failures[name] = result.failure
                 break
     if store:
         store.close()
@@ -408,7 +448,7 @@ class OriginStore:
         self.folder.close()
 
 
-def open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
+def _open_store(methods, panel, origins, horizon, options) -> OriginStore | None:
     """The run folder, if one is asked for."""
     if options["folder"] is None:
         return None
@@ -506,15 +546,15 @@ class Results:
         for o in self.origins:
             if o.number not in errors:
                 continue
-            others = [errors[k] for k in earlier if k != o.number]
-            found = self.trials[name, o.number]
+            other_errors = [errors[k] for k in earlier if k != o.number]
+            trial = self.trials[name, o.number]
             mean = reconcile(
                 self._mean(name, o),
                 sums,
-                errors=np.concatenate([np.zeros((0, s)), *others]),
+                errors=np.concatenate([np.zeros((0, s)), *other_errors]),
                 non_negative=self.kinds[0],
             )
-            self.trials[name, o.number] = found._replace(mean=mean)
+            self.trials[name, o.number] = trial._replace(mean=mean)
         return np.concatenate([np.zeros((0, s)), *(errors[k] for k in earlier)])
 
     def add_blends(self) -> list[str]:
@@ -605,7 +645,7 @@ class Results:
         }
 
 
-def kept_forecaster(kept, members, methods, results, m):
+def _kept_forecaster(kept, members, methods, results, m):
     """The method to fit to all values."""
     if kept not in (MEDIAN, WEIGHTED):
         return methods[kept]

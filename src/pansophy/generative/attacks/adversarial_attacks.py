@@ -58,9 +58,9 @@ class Victim(NamedTuple):
 def wrong_log_odds(F: Tensor, Y: Tensor, head: str) -> Tensor:
     """m of eq. (1) from scores; for heads without odds the loss itself."""
     if head == "softmax" and Y.ndim == 1:
-        own = F.gather(1, Y[:, None])[:, 0]
-        others = F.scatter(1, Y[:, None], -torch.inf)
-        return others.logsumexp(1) - own
+        own_score = F.gather(1, Y[:, None])[:, 0]
+        other_scores = F.scatter(1, Y[:, None], -torch.inf)
+        return other_scores.logsumexp(1) - own_score
     if head == "logistic" and F.shape[1] == 1:
         return ((1 - 2 * Y) * F)[:, 0]
     return HEADS[head].value(Y, F)
@@ -72,32 +72,34 @@ def victim_of(model, X) -> Victim:
     X are rows as the model takes them, by which their encoding is found.
     """
     if isinstance(model, torch.nn.Module):
-        net = frozen_copy(model)
+        net = _frozen_copy(model)
         head = getattr(net, "head", "softmax")
         head = head if isinstance(head, str) else head.name
         dtype = next(iter(net.parameters()), torch.zeros((), dtype=torch.float64)).dtype
-        return Victim(lambda x: [net(x.to(dtype))], lambda y: as_target(y, dtype), head)
+        return Victim(
+            lambda x: [net(x.to(dtype))], lambda y: _as_target(y, dtype), head
+        )
     if hasattr(model, "nets_"):
-        return net_victim(model, X)
+        return _net_victim(model, X)
     if hasattr(model, "estimators_") and hasattr(model, "offset_"):
-        return detector_victim(model)
+        return _detector_victim(model)
     if hasattr(model, "coefs_") and hasattr(model, "intercepts_"):
-        net = frozen_copy(model._net(np.float64))
+        net = _frozen_copy(model._net(np.float64))
 
         def targets(y):
             Y = model._targets(np.asarray(y), np.zeros((1, 1)), False)
-            return as_target(Y, torch.float64)
+            return _as_target(Y, torch.float64)
 
         return Victim(lambda x: [net(x)], targets, model.out_activation_)
     if hasattr(model, "coef_") and hasattr(model, "intercept_"):
-        return linear_victim(model)
+        return _linear_victim(model)
     raise TypeError(
         f"{type(model).__name__} cannot be attacked by gradients: give a torch module, "
         "a fitted net or detector of ours, or a linear model with coef_ and intercept_."
     )
 
 
-def frozen_copy(net):
+def _frozen_copy(net):
     """A copy for evaluation whose weights take no gradients."""
     net = copy.deepcopy(net).cpu().eval()
     for p in net.parameters():
@@ -105,21 +107,21 @@ def frozen_copy(net):
     return net
 
 
-def as_target(y, dtype) -> Tensor:
+def _as_target(y, dtype) -> Tensor:
     """Class numbers, or numbers in this precision."""
     y = torch.as_tensor(np.asarray(y))
     return y.to(dtype) if y.is_floating_point() else y.long()
 
 
-def net_victim(model, X) -> Victim:
+def _net_victim(model, X) -> Victim:
     """An estimator that holds nets, with the encoding of its inputs undone."""
-    encode = input_encoding(model, X)
-    nets = [frozen_copy(net).double() for net in model.nets_]
+    encode = _input_encoding(model, X)
+    nets = [_frozen_copy(net).double() for net in model.nets_]
     head = nets[0].head
     head = head if isinstance(head, str) else head.name
 
     def targets(y):
-        return as_target(model._encode_target(np.asarray(y)), torch.float64)
+        return _as_target(model._encode_target(np.asarray(y)), torch.float64)
 
     def scores(x):
         inputs = encode(x)
@@ -128,7 +130,7 @@ def net_victim(model, X) -> Victim:
     return Victim(scores, targets, head)
 
 
-def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
+def _input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
     """The map from rows in the user's units to the tensors that the nets take.
 
     Our nets take images with channels first, and columns centred and scaled: what is
@@ -153,9 +155,11 @@ def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
         filled = [a.expand(len(x), *a.shape[1:]) for a in empty]
         return (x * slope + offset, *filled)
 
-    (again, *_) = encode(torch.as_tensor(np.asarray(X[:2], float)))
+    (encoded, *_) = encode(torch.as_tensor(np.asarray(X[:2], float)))
     (truth, *_) = model.net_inputs(X[:2])
-    if again.shape != truth.shape or not np.allclose(again.numpy(), truth, atol=1e-6):
+    if encoded.shape != truth.shape or not np.allclose(
+        encoded.numpy(), truth, atol=1e-6
+    ):
         raise ValueError(
             f"the inputs of {type(model).__name__} are no affine map of X, so that "
             "changes of X cannot be traced."
@@ -163,7 +167,7 @@ def input_encoding(model, X) -> Callable[[Tensor], tuple[Tensor, ...]]:
     return encode
 
 
-def detector_victim(model) -> Victim:
+def _detector_victim(model) -> Victim:
     """A detector of outliers, by the mean score of its members less its threshold."""
     members = []
     for member in model.estimators_:
@@ -172,7 +176,7 @@ def detector_victim(model) -> Victim:
                 f"{type(member).__name__} in {type(model).__name__} cannot be attacked "
                 "by gradients: its members must be generative models of ours."
             )
-        members.append((member, frozen_copy(member.net_).double()))
+        members.append((member, _frozen_copy(member.net_).double()))
 
     def decision(x):
         rows = x.flatten(1).double()
@@ -199,7 +203,7 @@ def detector_victim(model) -> Victim:
     return Victim(decision, targets, "logistic")
 
 
-def linear_victim(model) -> Victim:
+def _linear_victim(model) -> Victim:
     """A linear model by its coefficients."""
     W = torch.as_tensor(np.atleast_2d(np.asarray(model.coef_, float)))
     b = torch.as_tensor(np.atleast_1d(np.asarray(model.intercept_, float)))
@@ -249,7 +253,7 @@ def random_start(x: Tensor, budget, norm: Norm) -> Tensor:
     return d * (radius / length).view(-1, *[1] * (x.ndim - 1))
 
 
-def input_gradient(victim: Victim, x: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+def _input_gradient(victim: Victim, x: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
     """m of each row, and its gradient in the row."""
     with torch.enable_grad():
         x = x.detach().requires_grad_()
@@ -279,7 +283,7 @@ def check_norm(norm) -> Norm:
     raise ValueError(f'norm must be "inf" or "2", got {norm!r}.')
 
 
-def attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
+def _attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
     """Everything an attack needs, checked."""
     if not (np.ndim(budget) == 0 and 0 <= budget < np.inf):
         raise ValueError(f"budget must be a number of at least 0, got {budget!r}.")
@@ -310,7 +314,7 @@ def attack_problem(model, X, y, budget, norm, bounds) -> AttackProblem:
     return AttackProblem(X, x, victim.targets(y), victim, bounds)
 
 
-def as_given(problem: AttackProblem, x: Tensor) -> np.ndarray:
+def _as_given(problem: AttackProblem, x: Tensor) -> np.ndarray:
     """Attacked rows in the precision of X."""
     return x.numpy().astype(problem.X.dtype)
 
@@ -354,10 +358,10 @@ def fgsm(model, X, y, budget, *, norm: Norm = "inf", bounds=None, targeted=False
     ([0, 1, 0, 1], 1.5)
     """
     norm = check_norm(norm)
-    problem = attack_problem(model, X, y, budget, norm, bounds)
-    _, g = input_gradient(problem.victim, problem.x, problem.Y)
+    problem = _attack_problem(model, X, y, budget, norm, bounds)
+    _, g = _input_gradient(problem.victim, problem.x, problem.Y)
     step = ascent_step(-g if targeted else g, float(budget), norm)
-    return as_given(problem, problem.limit(problem.x + step))
+    return _as_given(problem, problem.limit(problem.x + step))
 
 
 def pgd(
@@ -396,19 +400,19 @@ def pgd(
     n_steps = check_count("n_steps", n_steps)
     n_restarts = check_count("n_restarts", n_restarts)
     norm = check_norm(norm)
-    problem = attack_problem(model, X, y, budget, norm, bounds)
+    problem = _attack_problem(model, X, y, budget, norm, bounds)
     if step_size is None:
         step_size = STEP_SHARE * budget / n_steps
     seed = draw_seed(make_rng(random_state))
     with seeded_torch(torch.device("cpu"), seed):
-        result = projected_ascent(
+        result = _projected_ascent(
             problem, float(budget), norm, float(step_size), n_steps, n_restarts,
             -1.0 if targeted else 1.0,
         )  # fmt: skip
-    return as_given(problem, result)
+    return _as_given(problem, result)
 
 
-def projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign):
+def _projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign):
     """Eq. (3): the rows of largest sign * m over all steps and restarts."""
     victim, x, Y = problem.victim, problem.x, problem.Y
     with torch.no_grad():
@@ -421,12 +425,12 @@ def projected_ascent(problem, budget, norm, step_size, n_steps, n_restarts, sign
         best_value[better] = value[better]
 
     for _ in range(n_restarts):
-        at = problem.limit(x + random_start(x, budget, norm))
+        attacked = problem.limit(x + random_start(x, budget, norm))
         for _ in range(n_steps):
-            m, g = input_gradient(victim, at, Y)
-            keep_better(at, sign * m)
-            moved = at + ascent_step(sign * g, step_size, norm)
-            at = problem.limit(x + inside_ball(moved - x, budget, norm))
+            m, g = _input_gradient(victim, attacked, Y)
+            keep_better(attacked, sign * m)
+            moved = attacked + ascent_step(sign * g, step_size, norm)
+            attacked = problem.limit(x + inside_ball(moved - x, budget, norm))
         with torch.no_grad():
-            keep_better(at, sign * victim.log_odds(at, Y))
+            keep_better(attacked, sign * victim.log_odds(attacked, Y))
     return best

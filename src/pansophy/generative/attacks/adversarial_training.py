@@ -84,8 +84,8 @@ class AdversarialLosses(torch.nn.Module):
 
     def losses(self, batch) -> dict[str, Tensor]:
         x, *rest = batch
-        others, Y = rest[: self.n_others], rest[self.n_others]
-        (loss,) = self.net.losses((self.attacked(x, others, Y), *rest)).values()
+        other_inputs, Y = rest[: self.n_others], rest[self.n_others]
+        (loss,) = self.net.losses((self.attacked(x, other_inputs, Y), *rest)).values()
         if self.clean_share:
             (clean,) = self.net.losses(batch).values()
             loss = (1 - self.clean_share) * loss + self.clean_share * clean
@@ -145,14 +145,14 @@ def adversarial_training(
     rng = make_rng(random_state)
     hardened = copy.copy(model)
     hardened.__dict__ = dict(model.__dict__)
-    nets, arrays, slope, offset = training_problem(model, X, y)
+    nets, arrays, slope, offset = _training_problem(model, X, y)
     n_others = len(arrays) - 2
     w = check_sample_weight(sample_weight, len(arrays[0]))
     if w is not None:
         arrays = (*arrays, w.astype(arrays[0].dtype))
     like = next(nets[0].parameters())
     reach = torch.as_tensor(np.abs(float(budget) * slope)).to(like.dtype)
-    limits = input_limits(bounds, slope, offset, like.dtype)
+    limits = _input_limits(bounds, slope, offset, like.dtype)
     steps = epochs * -(-len(arrays[0]) // BATCH_ROWS)
     results = []
     for net in nets:
@@ -172,7 +172,7 @@ def adversarial_training(
             )
         )
         if results[-1].interrupted:  # nets that were not attacked yet are left out
-            warn_of_interruption(results)
+            _warn_of_interruption(results)
             break
     trained = [detached_net(r.state.net.net) for r in results]
     if hasattr(model, "nets_"):
@@ -186,10 +186,10 @@ def adversarial_training(
     return hardened
 
 
-def warn_of_interruption(results) -> None:
+def _warn_of_interruption(results) -> None:
     """Tell how far the training came that was interrupted."""
-    *done, last = results
-    nets = f" of net {len(results)}" if done else ""
+    *finished, last = results
+    nets = f" of net {len(results)}" if finished else ""
     warnings.warn(
         f"adversarial_training was interrupted after {last.n_iter} epochs{nets}; the "
         "model is usable as it stands.",
@@ -198,7 +198,7 @@ def warn_of_interruption(results) -> None:
     )
 
 
-def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
+def _training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
     """Copies of the nets, rows and targets as they take them, and the encoding.
 
     Inputs are slope * x + offset of the user's values x, both of one row's shape.
@@ -211,8 +211,8 @@ def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
         nets = [copy.deepcopy(net) for net in model.nets_]
         probes = np.stack([np.zeros(X.shape[1:]), np.ones(X.shape[1:])])
         first, *_ = model.net_inputs(probes)
-        rows, *others = model.net_inputs(X)
-        if any(np.size(a) for a in others):
+        rows, *other_inputs = model.net_inputs(X)
+        if any(np.size(a) for a in other_inputs):
             raise ValueError(
                 f"{type(model).__name__} has categorical columns, which have no "
                 "gradient: train a model of numbers."
@@ -223,7 +223,7 @@ def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
         dtype = np.dtype(str(next(nets[0].parameters()).dtype).split(".")[-1])
     elif hasattr(model, "coefs_"):
         dtype = model.coefs_[0].dtype
-        others = []
+        other_inputs = []
         nets = [model._net(dtype)]
         rows = model._check_new_data(X)
         Y = model._targets(y, rows.astype(dtype), False)
@@ -238,10 +238,10 @@ def training_problem(model, X, y) -> tuple[list, tuple, Any, Any]:
         for p in net.parameters():
             p.requires_grad_(True)
     Y = Y if Y.dtype.kind in "iu" else Y.astype(dtype)
-    return nets, (rows.astype(dtype), *others, Y), slope, offset
+    return nets, (rows.astype(dtype), *other_inputs, Y), slope, offset
 
 
-def input_limits(bounds, slope, offset, dtype):
+def _input_limits(bounds, slope, offset, dtype):
     """Bounds of the user's values in the units of the net's inputs."""
     if bounds is None:
         ends = [np.full_like(slope, -np.inf), np.full_like(slope, np.inf)]

@@ -34,7 +34,7 @@ from ...params import Count, LayerSizes, NonNegative, ParameterRule, Positive
 from .adversarial_attacks import Norm, Victim, inside_ball, victim_of
 
 
-def can_be_attacked(value) -> bool:
+def _can_be_attacked(value) -> bool:
     has_weights = any(hasattr(value, name) for name in ("nets_", "coefs_", "coef_"))
     return isinstance(value, torch.nn.Module) or has_weights
 
@@ -42,7 +42,8 @@ def can_be_attacked(value) -> bool:
 FixedModel = Annotated[
     Any,
     ParameterRule(
-        "a fitted net of ours, a fitted linear model or a torch module", can_be_attacked
+        "a fitted net of ours, a fitted linear model or a torch module",
+        _can_be_attacked,
     ),
 ]
 ValueRange = Annotated[
@@ -194,9 +195,7 @@ or None, default=None
             options["tag"] = run_tag(self, flat.shape, data)
 
         def run(task):
-            result = nn.train(losses, data, seed=rng, task=task, **options)
-            planned = result.reason == "max_iter"
-            return result._replace(reason="finished") if planned else result
+            return nn.train(losses, data, seed=rng, task=task, **options).as_planned()
 
         self._run_driver(
             run,
@@ -212,7 +211,7 @@ or None, default=None
         X = host_array(self, X)
         stack = isinstance(X, np.ndarray) and X.ndim > 2
         shape = X.shape if stack else ()
-        numbers = self.model is not None and is_regressor(self.model)
+        numbers = self.model is not None and _is_regressor(self.model)
         flat, y, w = self._check_training_data(
             X.reshape(len(X), -1) if stack else X,
             y,
@@ -244,6 +243,6 @@ or None, default=None
         return tags
 
 
-def is_regressor(model) -> bool:
+def _is_regressor(model) -> bool:
     """Whether a victim answers with numbers."""
     return not isinstance(model, torch.nn.Module) and not hasattr(model, "classes_")

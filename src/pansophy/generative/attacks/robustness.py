@@ -73,7 +73,7 @@ def robustness(
     y = np.asarray(y)
     w = check_sample_weight(sample_weight, len(y))
     rng = make_rng(random_state)
-    right = predicted_labels(model, X) == y
+    right = _predicted_labels(model, X) == y
     smallest = np.where(right, np.inf, 0.0)
     accuracy = [float(np.average(right, weights=w))]
     for budget in budgets[1:]:
@@ -85,7 +85,7 @@ def robustness(
             attacked = (pgd if attack == "pgd" else fgsm)(
                 model, rows, y[left], budget, norm=norm, bounds=bounds, **options
             )
-            fooled = left[predicted_labels(model, attacked) != y[left]]
+            fooled = left[_predicted_labels(model, attacked) != y[left]]
             right[fooled] = False
             smallest[fooled] = budget
         accuracy.append(float(np.average(right, weights=w)))
@@ -94,7 +94,7 @@ def robustness(
     return RobustnessCurve(budgets, accuracy, smallest, score)
 
 
-def predicted_labels(model, X):
+def _predicted_labels(model, X):
     """Labels by `predict`, or by the largest score of a torch module."""
     if not isinstance(model, torch.nn.Module):
         return np.asarray(model.predict(X))

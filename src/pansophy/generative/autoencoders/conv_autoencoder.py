@@ -86,8 +86,10 @@ default="elu"
 
     def _build_net(self, n_features, n_classes):
         refuse_channels_first(self.image_shape_ or ())
-        given = self.image_shape_ if self.image_shape is None else self.image_shape
-        shape = flat_image_shape(n_features, given)
+        image_shape = (
+            self.image_shape_ if self.image_shape is None else self.image_shape
+        )
+        shape = flat_image_shape(n_features, image_shape)
         k = int(self.n_components)
         filters = layer_sizes(self.n_filters)
         encoder = ConvEncoder(shape, filters, self.kernel_size, self.activation, k)

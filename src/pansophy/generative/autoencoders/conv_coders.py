@@ -66,8 +66,8 @@ class ConvEncoder(nn.Module):
         h = h.clone(memory_format=torch.channels_last)
         for conv in self.convs:
             h = ACTIVATIONS[self.activation].value(conv(h))
-        others = X[:, math.prod(self.shape) :]
-        return self.output(torch.cat([h.flatten(1), others], 1))
+        extra_columns = X[:, math.prod(self.shape) :]
+        return self.output(torch.cat([h.flatten(1), extra_columns], 1))
 
     def flops(self, n: int) -> float:
         """Operations of a training step on n rows: three products a layer."""

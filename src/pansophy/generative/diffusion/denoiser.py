@@ -90,75 +90,75 @@ class Parametrization(NamedTuple):
     sigma_max: float
 
 
-def log_level(s):
+def _log_level(s):
     """c_noise of every row."""
     return s.log() / 4
 
 
-def noise_scalings(s):
+def _noise_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.ones_like(s), -s, unit, log_level(s))
+    return Scalings(torch.ones_like(s), -s, unit, _log_level(s))
 
 
-def v_scalings(s):
+def _v_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(unit * unit, -s * unit, unit, log_level(s))
+    return Scalings(unit * unit, -s * unit, unit, _log_level(s))
 
 
-def x0_scalings(s):
+def _x0_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.zeros_like(s), torch.ones_like(s), unit, log_level(s))
+    return Scalings(torch.zeros_like(s), torch.ones_like(s), unit, _log_level(s))
 
 
-def ve_scalings(s):
+def _ve_scalings(s):
     # the paper shows z itself to the net (c_in = 1), which a small net, met by numbers
     # up to 80, learns far more slowly
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(torch.ones_like(s), s, unit, log_level(s))
+    return Scalings(torch.ones_like(s), s, unit, _log_level(s))
 
 
-def edm_scalings(s):
+def _edm_scalings(s):
     unit = 1 / torch.sqrt(1 + s * s)
-    return Scalings(unit * unit, s * unit, unit, log_level(s))
+    return Scalings(unit * unit, s * unit, unit, _log_level(s))
 
 
-def velocity_scalings(s):
+def _velocity_scalings(s):
     kept = 1 / (1 + s)
-    return Scalings(kept, -s * kept, kept, log_level(s))
+    return Scalings(kept, -s * kept, kept, _log_level(s))
 
 
-def cosine_level(u):
+def _cosine_level(u):
     return torch.tan((u + COSINE_OFFSET) / (1 + COSINE_OFFSET) * (math.pi / 2))
 
 
-def vp_level(u):
+def _vp_level(u):
     return torch.expm1(9.95 * u * u + 0.1 * u).sqrt()
 
 
-def log_uniform_level(u):
+def _log_uniform_level(u):
     low, high = (math.log(s) for s in VE_RANGE)
     return torch.exp(low + u * (high - low))
 
 
-def log_normal_level(u):
+def _log_normal_level(u):
     mean, sd = LOG_NORMAL
     return torch.exp(mean + sd * torch.special.ndtri(u))
 
 
-def straight_path_level(u):
+def _straight_path_level(u):
     return u / (1 - u)
 
 
 PARAMETRIZATIONS = {
-    "edm": Parametrization(edm_scalings, log_normal_level, "karras", 0.002, 80.0),
-    "ddpm": Parametrization(noise_scalings, vp_level, "karras", 0.01, 150.0),
-    "cosine": Parametrization(noise_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "v": Parametrization(v_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "x0": Parametrization(x0_scalings, cosine_level, "karras", 0.0125, 80.0),
-    "ve": Parametrization(ve_scalings, log_uniform_level, "karras", *VE_RANGE),
-    "vp": Parametrization(noise_scalings, vp_level, "karras", 0.01, 150.0),
+    "edm": Parametrization(_edm_scalings, _log_normal_level, "karras", 0.002, 80.0),
+    "ddpm": Parametrization(_noise_scalings, _vp_level, "karras", 0.01, 150.0),
+    "cosine": Parametrization(_noise_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "v": Parametrization(_v_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "x0": Parametrization(_x0_scalings, _cosine_level, "karras", 0.0125, 80.0),
+    "ve": Parametrization(_ve_scalings, _log_uniform_level, "karras", *VE_RANGE),
+    "vp": Parametrization(_noise_scalings, _vp_level, "karras", 0.01, 150.0),
     "flow_matching": Parametrization(
-        velocity_scalings, straight_path_level, "time", 0.002, 80.0
+        _velocity_scalings, _straight_path_level, "time", 0.002, 80.0
     ),
 }
 ParametrizationName = Literal[
@@ -223,8 +223,8 @@ class Denoiser(nn.Module):
         self.n_classes = int(n_classes)
         self.context_dropout = float(context_dropout)
         self.learn_variance = bool(learn_variance)
-        given = torch.zeros(0) if levels is None else torch.as_tensor(levels)
-        self.register_buffer("levels", given.to(torch.float64))
+        known_levels = torch.zeros(0) if levels is None else torch.as_tensor(levels)
+        self.register_buffer("levels", known_levels.to(torch.float64))
         noise = torch.zeros(0) if widths is None else widths
         self.register_buffer("widths", noise)
 
@@ -248,9 +248,9 @@ class Denoiser(nn.Module):
         sigma = torch.as_tensor(sigma, dtype=z.dtype, device=z.device).expand(len(z))
         c = self.row.scalings(sigma)
         wide = lambda a: a.reshape(-1, *(1,) * (z.ndim - 1))
-        own = next(self.net.parameters()).dtype
-        seen = None if context is None else context.to(own)
-        F = self.net((wide(c.into) * z).to(own), c.noise.to(own), seen)
+        net_dtype = next(self.net.parameters()).dtype
+        seen = None if context is None else context.to(net_dtype)
+        F = self.net((wide(c.into) * z).to(net_dtype), c.noise.to(net_dtype), seen)
         second = None
         if self.learn_variance:
             F, second = F.to(z.dtype).chunk(2, dim=1)
@@ -327,9 +327,9 @@ def reverse_variance_bounds(sigma, lower):
     noise for x_0. Both are `denoising_posterior`'s in units of z.
     """
     gap = sigma * sigma - lower * lower
-    least = lower * lower * gap / (sigma * sigma)
+    lower_bound = lower * lower * gap / (sigma * sigma)
     largest = gap * (1 + lower * lower) / (1 + sigma * sigma)
-    return least, largest
+    return lower_bound, largest
 
 
 def interpolated_variance(h, least, largest):
@@ -340,14 +340,16 @@ def interpolated_variance(h, least, largest):
 def learnt_variance_cost(z, x, D, h, levels, index) -> Tensor:
     """KL of each row's reverse step with the variance at h, mean over its columns."""
     wide = lambda a: a.to(z.dtype).reshape(-1, *(1,) * (z.ndim - 1))
-    before = torch.cat([levels[:1] * 0, levels])[index]
+    next_levels = torch.cat([levels[:1] * 0, levels])[index]
     # the step to 0 has no width: that of the next one stands in for it
-    before = torch.where(index == 0, levels[0] / 2, before)
-    sigma, lower = wide(levels[index]), wide(before)
-    least, largest = reverse_variance_bounds(sigma, lower)
-    variance = interpolated_variance(h, least, largest)
+    next_levels = torch.where(index == 0, levels[0] / 2, next_levels)
+    sigma, lower = wide(levels[index]), wide(next_levels)
+    lower_bound, largest = reverse_variance_bounds(sigma, lower)
+    variance = interpolated_variance(h, lower_bound, largest)
     gap = (1 - lower * lower / (sigma * sigma)) * (D - x)
-    kl = 0.5 * (torch.log(variance / least) + (least + gap.square()) / variance - 1)
+    kl = 0.5 * (
+        torch.log(variance / lower_bound) + (lower_bound + gap.square()) / variance - 1
+    )
     return kl.flatten(1).mean(1)
 
 
@@ -379,11 +381,11 @@ class GuidedDenoiser:
     def guided(self, z, sigma):
         if self.context is None or self.scale == 1.0:
             return self.denoiser(z, sigma, self.context)
-        without = self.denoiser(z, sigma, torch.zeros_like(self.context))
+        unguided = self.denoiser(z, sigma, torch.zeros_like(self.context))
         if self.scale == 0.0:
-            return without
-        given = self.denoiser(z, sigma, self.context)
-        return without + self.scale * (given - without)
+            return unguided
+        conditional = self.denoiser(z, sigma, self.context)
+        return unguided + self.scale * (conditional - unguided)
 
     def clipped(self, D):
         return D if self.box is None else D.clamp(self.box[0].to(D), self.box[1].to(D))

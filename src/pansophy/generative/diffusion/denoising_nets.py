@@ -78,7 +78,7 @@ class DenoisingMLP(nn.Module):
         self.embedding = NoiseLevelEmbedding(width, n_context)
         self.input = nn.Linear(n_features, width)
         self.blocks = nn.ModuleList([DenoisingBlock(width, m) for m in hidden])
-        self.output = zeroed(nn.Linear(width, n_outputs or n_features))
+        self.output = _zeroed(nn.Linear(width, n_outputs or n_features))
 
     def forward(self, x, c, context=None) -> Tensor:
         e = functional.silu(self.embedding(c, context))
@@ -100,7 +100,7 @@ class DenoisingBlock(nn.Module):
         self.norm = LayerNorm(width)
         self.first = nn.Linear(width, hidden)
         self.level = nn.Linear(width, hidden, bias=False)
-        self.second = zeroed(nn.Linear(hidden, width))
+        self.second = _zeroed(nn.Linear(hidden, width))
 
     def forward(self, h, e):
         inside = self.first(self.norm(h)) + self.level(e)
@@ -115,8 +115,8 @@ class UNetBlock(nn.Module):
         self.norm1: Any = channel_norm("group", channels)
         self.conv1 = Conv(channels, out, 3, padding=1)
         self.norm2: Any = channel_norm("group", out)
-        self.level = zeroed(nn.Linear(width, 2 * out))
-        self.conv2 = zeroed(Conv(out, out, 3, padding=1))
+        self.level = _zeroed(nn.Linear(width, 2 * out))
+        self.conv2 = _zeroed(Conv(out, out, 3, padding=1))
         self.across = Conv(channels, out, 1) if channels != out else None
 
     def forward(self, x, e):
@@ -168,19 +168,19 @@ class UNet(nn.Module):
         self.enlarge = nn.ModuleList([Conv(b, a, 3, padding=1) for a, b in pairs])
         self.up = nn.ModuleList([UNetBlock(2 * m, m, width) for m in widths[:-1]])
         self.norm: Any = channel_norm("group", widths[0])
-        self.output = zeroed(Conv(widths[0], n_outputs or channels, 3, padding=1))
+        self.output = _zeroed(Conv(widths[0], n_outputs or channels, 3, padding=1))
 
     def forward(self, x, c, context=None) -> Tensor:
         e = functional.silu(self.embedding(c, context))
         h = self.input(x.contiguous(memory_format=torch.channels_last))
-        before = []
+        skips = []
         for block, halve in zip(self.down, self.halve):
             h = block(h, e)
-            before.append(h)
+            skips.append(h)
             h = halve(h)
         for block in self.bottom:
             h = block(h, e)
-        steps = list(zip(self.up, self.enlarge, before))
+        steps = list(zip(self.up, self.enlarge, skips))
         for block, enlarge, same_size in reversed(steps):
             h = functional.interpolate(h, size=same_size.shape[2:])
             h = block(torch.cat([enlarge(h), same_size], dim=1), e)
@@ -222,7 +222,7 @@ class FlatImages(nn.Module):
         return self.net.flops(n, self.shape[0] * self.shape[1])
 
 
-def zeroed(layer):
+def _zeroed(layer):
     """The layer with weights of 0, so that a block begins as the identity."""
     for p in layer.parameters():
         nn.init.zeros_(p)

@@ -340,14 +340,14 @@ class AbstractDiffusion(AbstractContinuousDensity):
         if n_repeats is None:
             n_repeats = 3 if narrow else 10
         with seeded_torch(device, draw_seed(rng)), torch.no_grad():
-            made = self._run_sampler(
+            drawn = self._run_sampler(
                 net, len(rows), None if codes is None else place(codes),
                 n_steps=n_steps, inpainting=columns, n_repeats=n_repeats,
                 sampler="ancestral",
                 options=SamplerOptions(variance="optimal" if narrow else "beta"),
             )  # fmt: skip
-        made = self._finish_samples(self._decode_rows(made.cpu().numpy()))
-        return np.where(known.reshape(made.shape), rows.reshape(made.shape), made)
+        drawn = self._finish_samples(self._decode_rows(drawn.cpu().numpy()))
+        return np.where(known.reshape(drawn.shape), rows.reshape(drawn.shape), drawn)
 
     def _log_density(self, net, X, y):
         levels = self._sampling_levels(None)

@@ -71,7 +71,7 @@ class ElboTerms(NamedTuple):
         return self.reconstruction - self.prior - self.transitions.sum(axis=1)
 
 
-def per_row(values, t, like):
+def _per_row(values, t, like):
     """values[t - 1] for each row, 1 or 0 extra dimensions as `like` has; t = 0: 1.
 
     `values` are alpha_bar or other entries of a schedule.
@@ -92,7 +92,7 @@ def per_row(values, t, like):
     return arrays.asarray(np.asarray(result), like)
 
 
-def standard_noise(like, rng):
+def _standard_noise(like, rng):
     """Standard normal numbers of the shape, library and precision of `like`."""
     return arrays.asarray(rng.standard_normal(tuple(like.shape)), like)
 
@@ -123,27 +123,27 @@ def diffuse(x0, t, schedule: NoiseSchedule, *, noise=None, random_state=None):
     >>> diffuse(one, 500, noise_schedule(), noise=zero)[0].round(4)  # sqrt(0.078587)
     array([[0.2803, 0.2803]])
     """
-    x0 = float_rows(x0)
+    x0 = _float_rows(x0)
     if noise is None:
-        noise = standard_noise(x0, make_rng(random_state))
+        noise = _standard_noise(x0, make_rng(random_state))
     noise = arrays.asarray(noise, x0)
-    kept = per_row(schedule.alpha_bar, t, x0)
+    kept = _per_row(schedule.alpha_bar, t, x0)
     xp = arrays.namespace(x0)
     return xp.sqrt(kept) * x0 + xp.sqrt(1 - kept) * noise, noise
 
 
 def diffusion_trajectory(x0, schedule: NoiseSchedule, *, random_state=None):
     """Rows after every single step: (T + 1, n, ...), from x_0 to x_T."""
-    x = float_rows(x0)
+    x = _float_rows(x0)
     rng = make_rng(random_state)
     path = [x]
     for beta in schedule.beta:
-        x = math.sqrt(1 - beta) * x + math.sqrt(beta) * standard_noise(x, rng)
+        x = math.sqrt(1 - beta) * x + math.sqrt(beta) * _standard_noise(x, rng)
         path.append(x)
     return arrays.namespace(x).stack(path)
 
 
-def float_rows(x):
+def _float_rows(x):
     """An array of floating-point numbers with at least one dimension."""
     x = x if arrays.is_foreign(x) else array_of_rows(x, "rows")
     if not arrays.is_foreign(x) and x.dtype.kind not in "biufc":
@@ -156,7 +156,7 @@ def float_rows(x):
     return x
 
 
-def signal_and_noise(sigma):
+def _signal_and_noise(sigma):
     """Factors (a, b) of x_0 and noise in x_t, with a^2 + b^2 = 1; sigma from 0 to inf.
 
     a = sqrt(abar) = 1 / sqrt(1 + sigma^2) and b = sqrt(1 - abar).
@@ -198,7 +198,7 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
             f"given and wanted must be of {', '.join(names)}, got {given!r} and "
             f"{wanted!r}."
         )
-    a, b = (float(part) for part in signal_and_noise(sigma))
+    a, b = (float(part) for part in _signal_and_noise(sigma))
     if given == wanted:
         return value
     if given == "v":
@@ -217,16 +217,16 @@ def convert_prediction(value, x_t, sigma, given: Prediction, wanted: Prediction)
 
 def posterior_weights(schedule: NoiseSchedule, t, like):
     """u_t, w_t and v_t of eq. (2) for rows like `like`."""
-    kept, before = (
-        per_row(schedule.alpha_bar, t, like),
-        per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
+    kept, kept_before = (
+        _per_row(schedule.alpha_bar, t, like),
+        _per_row(schedule.alpha_bar, np.asarray(t) - 1, like),
     )
-    alpha = per_row(schedule.alpha, t, like)
-    beta = per_row(schedule.beta, t, like)
+    alpha = _per_row(schedule.alpha, t, like)
+    beta = _per_row(schedule.beta, t, like)
     xp = arrays.namespace(like)
-    u = xp.sqrt(before) * beta / (1 - kept)
-    w = xp.sqrt(alpha) * (1 - before) / (1 - kept)
-    return u, w, beta * (1 - before) / (1 - kept)
+    u = xp.sqrt(kept_before) * beta / (1 - kept)
+    w = xp.sqrt(alpha) * (1 - kept_before) / (1 - kept)
+    return u, w, beta * (1 - kept_before) / (1 - kept)
 
 
 def denoising_posterior(
@@ -258,7 +258,7 @@ def denoising_posterior(
     >>> float(step.mean[0, 0].round(6)), float(step.variance.round(6))
     (0.00307, 0.010031)
     """
-    x_t = float_rows(x_t)
+    x_t = _float_rows(x_t)
     if np.ndim(t):
         raise ValueError(f"t must be one number, got shape {np.shape(t)}.")
     if t < 1:
@@ -286,8 +286,8 @@ def reverse_variances(schedule: NoiseSchedule, variance: str) -> np.ndarray:
     if variance != "posterior":
         raise ValueError(f'variance must be "posterior" or "beta", got {variance!r}.')
     kept = schedule.alpha_bar
-    before = np.append(1.0, kept[:-1])
-    v = schedule.beta * (1 - before) / (1 - kept)
+    kept_before = np.append(1.0, kept[:-1])
+    v = schedule.beta * (1 - kept_before) / (1 - kept)
     v[0] = schedule.beta[0]
     return v
 
@@ -348,7 +348,7 @@ def diffusion_elbo(
     """
     if form not in ELBO_FORMS:
         raise ValueError(f'form must be "posterior" or "consistency", got {form!r}.')
-    x0 = float_rows(x0)
+    x0 = _float_rows(x0)
     s2 = reverse_variances(schedule, variance)
     rng = make_rng(random_state)
 
@@ -362,7 +362,7 @@ def diffusion_elbo(
     return ElboTerms(reconstruction, prior, transitions)
 
 
-def posterior_form(x0, schedule, reverse_mean, s2, rng):
+def _posterior_form(x0, schedule, reverse_mean, s2, rng):
     """The prior term and the T - 1 transition terms of eq. (5)."""
     kept = schedule.alpha_bar[-1]
     prior = gaussian_kl_rows(math.sqrt(kept) * x0, 1 - kept, 0 * x0, 1.0)
@@ -375,30 +375,30 @@ def posterior_form(x0, schedule, reverse_mean, s2, rng):
     return prior, terms
 
 
-def consistency_form(x0, schedule, reverse_mean, s2, rng):
+def _consistency_form(x0, schedule, reverse_mean, s2, rng):
     """The prior term and the T - 1 transition terms of eq. (4)."""
     T = schedule.n_steps
     draw = lambda t: diffuse(x0, t, schedule, random_state=rng)[0]
-    before = draw(T - 1)
+    x_before = draw(T - 1)
     beta = schedule.beta[-1]
-    prior = gaussian_kl_rows(math.sqrt(1 - beta) * before, beta, 0 * x0, 1.0)
+    prior = gaussian_kl_rows(math.sqrt(1 - beta) * x_before, beta, 0 * x0, 1.0)
     terms = []
     for t in range(1, T):
-        before = draw(t - 1)
+        x_before = draw(t - 1)
         beta = schedule.beta[t - 1]
-        here = math.sqrt(1 - beta) * before
-        x = here + math.sqrt(beta) * standard_noise(x0, rng)
+        forward_mean = math.sqrt(1 - beta) * x_before
+        x = forward_mean + math.sqrt(beta) * _standard_noise(x0, rng)
         a = schedule.alpha[t]
-        after = math.sqrt(a) * x + math.sqrt(1 - a) * standard_noise(x0, rng)
-        forward_cost = negative_log_normal(x, here, beta)
-        reverse_cost = negative_log_normal(x, reverse_mean(after, t + 1), s2[t])
+        x_after = math.sqrt(a) * x + math.sqrt(1 - a) * _standard_noise(x0, rng)
+        forward_cost = negative_log_normal(x, forward_mean, beta)
+        reverse_cost = negative_log_normal(x, reverse_mean(x_after, t + 1), s2[t])
         terms.append(reverse_cost - forward_cost)
     return prior, terms
 
 
 ELBO_FORMS: dict[str, Callable] = {
-    "posterior": posterior_form,
-    "consistency": consistency_form,
+    "posterior": _posterior_form,
+    "consistency": _consistency_form,
 }
 
 

@@ -88,16 +88,18 @@ def ddim_step(denoise, state, s, r, options, noise) -> SamplerState:
     return SamplerState(z + tau * noise(z) if tau else z)
 
 
-def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (1)."""
     z = state.z
     share = (r / s) ** 2
-    least, largest = reverse_variance_bounds(s, r)
+    lower_bound, largest = reverse_variance_bounds(s, r)
     if options.variance == "optimal":
-        D, root = denoised_with_root_covariance(denoise, z, s)
+        D, root = _denoised_with_root_covariance(denoise, z, s)
         mean = D + share * (z - D)
         doubt = torch.einsum("nij,nj->ni", root, noise(D.flatten(1))).view_as(z)
-        return SamplerState(mean + math.sqrt(least) * noise(z) + (1 - share) * doubt)
+        return SamplerState(
+            mean + math.sqrt(lower_bound) * noise(z) + (1 - share) * doubt
+        )
     if options.variance == "learned":
         D, h = denoise.with_variance(z, s)
     else:
@@ -107,17 +109,17 @@ def ancestral_step(denoise, state, s, r, options, noise) -> SamplerState:
     if r == 0:
         return SamplerState(mean)
     if h is not None:
-        bounds = (torch.as_tensor(v).to(z) for v in (least, largest))
+        bounds = (torch.as_tensor(v).to(z) for v in (lower_bound, largest))
         width = interpolated_variance(h, *bounds).sqrt()
     else:
-        width = math.sqrt(least if options.variance == "posterior" else largest)
+        width = math.sqrt(lower_bound if options.variance == "posterior" else largest)
     return SamplerState(mean + width * noise(z))
 
 
-def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
+def _conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
     """Eq. (6): a step whose x_0 has the known columns."""
     z = state.z
-    D, root = denoised_with_root_covariance(denoise, z, s)
+    D, root = _denoised_with_root_covariance(denoise, z, s)
     C = root @ root.transpose(1, 2)
     known = inpainting.known.flatten(1)
     m = known.to(z)
@@ -129,19 +131,19 @@ def conditioned_step(denoise, state, s, r, inpainting, noise) -> SamplerState:
     shift = torch.einsum("nij,nj->ni", C, m * torch.linalg.solve(C_kk, gap))
     x = (drawn + shift).view_as(z)
     x = torch.where(inpainting.known, inpainting.values, x)
-    least, _ = reverse_variance_bounds(s, r)
-    return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(least) * noise(z))
+    lower_bound, _ = reverse_variance_bounds(s, r)
+    return SamplerState(x + (r / s) ** 2 * (z - x) + math.sqrt(lower_bound) * noise(z))
 
 
-def denoised_with_root_covariance(denoise, z, s):
+def _denoised_with_root_covariance(denoise, z, s):
     """D and a root of Cov[x_0 | z] = s^2 dD/dz for each row, (n, d, d)."""
-    D, J = denoised_with_jacobian(denoise, z, s)
+    D, J = _denoised_with_jacobian(denoise, z, s)
     C = s * s * (J + J.transpose(1, 2)) / 2
     values, vectors = torch.linalg.eigh(C)
     return D, vectors * values.clamp(min=0).sqrt()[:, None, :]
 
 
-def denoised_with_jacobian(denoise, z, s):
+def _denoised_with_jacobian(denoise, z, s):
     """D(z, s) and its derivatives in z, (n, d, d)."""
     d = z[0].numel()
     if d > OPTIMAL_LIMIT:
@@ -150,17 +152,17 @@ def denoised_with_jacobian(denoise, z, s):
             f'it is meant for up to {OPTIMAL_LIMIT}: take "posterior" or "beta".'
         )
     with torch.enable_grad():
-        at = z.detach().requires_grad_()
-        D = denoise(at, s)
+        leaf = z.detach().requires_grad_()
+        D = denoise(leaf, s)
         flat = D.flatten(1)
         rows = [
-            torch.autograd.grad(flat[:, j].sum(), at, retain_graph=j + 1 < d)[0]
+            torch.autograd.grad(flat[:, j].sum(), leaf, retain_graph=j + 1 < d)[0]
             for j in range(d)
         ]
     return D.detach(), torch.stack([g.flatten(1) for g in rows], dim=1)
 
 
-def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (3)."""
     z = state.z
     D = denoise(z, s)
@@ -171,12 +173,12 @@ def heun_step(denoise, state, s, r, options, noise) -> SamplerState:
     v = (math.cos(phi) * x - D) / math.sin(phi)
     predicted = x + (end - phi) * v
     D = denoise(predicted / math.cos(end), r)
-    after = (math.cos(end) * predicted - D) / math.sin(end)
-    x = x + (end - phi) * (v + after) / 2
+    slope_after = (math.cos(end) * predicted - D) / math.sin(end)
+    x = x + (end - phi) * (v + slope_after) / 2
     return SamplerState(x / math.cos(end))
 
 
-def dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
+def _dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
     """Eq. (4)."""
     z = state.z
     D = denoise(z, s)
@@ -190,10 +192,10 @@ def dpmpp_2m_step(denoise, state, s, r, options, noise) -> SamplerState:
 
 
 SAMPLERS: dict[str, Callable] = {
-    "heun": heun_step,
-    "ancestral": ancestral_step,
+    "heun": _heun_step,
+    "ancestral": _ancestral_step,
     "ddim": ddim_step,
-    "dpmpp_2m": dpmpp_2m_step,
+    "dpmpp_2m": _dpmpp_2m_step,
 }
 
 
@@ -252,7 +254,7 @@ def denoise_rows(
                 f"{name} must be one of {', '.join(known)}, got {value!r}."
             )
     step = SAMPLERS[sampler]
-    levels = check_levels(levels)
+    levels = _check_levels(levels)
     n_repeats = check_count("n_repeats", n_repeats)
 
     def noise(like):
@@ -273,10 +275,10 @@ def denoise_rows(
     for s, r in pairwise(levels):
         for repeat in range(n_repeats):
             if repeat:  # back up to s, with fresh noise
-                again = state.z + math.sqrt(s * s - r * r) * noise(state.z)
-                state = SamplerState(again)
+                renoised = state.z + math.sqrt(s * s - r * r) * noise(state.z)
+                state = SamplerState(renoised)
             if conditioned:
-                state = conditioned_step(denoise, state, s, r, inpainting, noise)
+                state = _conditioned_step(denoise, state, s, r, inpainting, noise)
                 continue
             state = step(denoise, state, s, r, options, noise)
             if inpainting is not None:
@@ -286,7 +288,7 @@ def denoise_rows(
     return state.z
 
 
-def check_levels(levels) -> list[float]:
+def _check_levels(levels) -> list[float]:
     """Levels as numbers that fall to exactly 0."""
     levels = np.asarray(levels, dtype=float)
     if levels.ndim != 1 or len(levels) < 2:

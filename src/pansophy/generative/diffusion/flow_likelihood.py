@@ -53,23 +53,23 @@ def field_and_trace(
 ):
     """f(z) (n, d) and tr(df/dz) (n,), exact if `probes` is None, else by eq. (2)."""
     with torch.enable_grad():
-        at = z if create_graph and z.requires_grad else z.detach().requires_grad_()
+        leaf = z if create_graph and z.requires_grad else z.detach().requires_grad_()
         vectors = torch.eye(z.shape[1]).to(z) if probes is None else probes
-        f, g = field_and_products(field, at, vectors, create_graph)
+        f, g = _field_and_products(field, leaf, vectors, create_graph)
         total = torch.einsum("knd,kd->n", g, vectors)
     if probes is not None:
         total = total / len(probes)
     return (f, total) if create_graph else (f.detach(), total.detach())
 
 
-def field_and_products(field, at, vectors, create_graph):
+def _field_and_products(field, at, vectors, create_graph):
     """f (n, d) and e' df/dz (k, n, d) for each vector e of (k, d)."""
     shape = (len(vectors), *at.shape)
-    each = vectors[:, None].expand(shape)  # the same for every row
+    row_vectors = vectors[:, None].expand(shape)  # the same for every row
     f = field(at)
     try:  # one backward pass for all vectors
         (g,) = torch.autograd.grad(
-            f, at, each, is_grads_batched=True, create_graph=create_graph
+            f, at, row_vectors, is_grads_batched=True, create_graph=create_graph
         )
     except RuntimeError:
         # convolutions of images kept in the order of channels cannot be batched
@@ -78,7 +78,7 @@ def field_and_products(field, at, vectors, create_graph):
             torch.autograd.grad(f, at, e, create_graph=create_graph, retain_graph=True)[
                 0
             ]
-            for e in each
+            for e in row_vectors
         ]
         g = torch.stack(results)
     return f, g
@@ -120,12 +120,12 @@ def denoiser_log_prob(
 
     def field(tau, state):
         sigma = float(tau.exp())
-        c = signal_share(sigma)
+        c = _signal_share(sigma)
         move = lambda x: c * (c * x - denoise(x / c, sigma))
         f, total = field_and_trace(move, state[:, :d], probes)
         return torch.cat([f, total[:, None]], dim=1)
 
-    first = signal_share(sigma_min)
+    first = _signal_share(sigma_min)
     start = torch.cat([first * x, torch.zeros_like(x[:, :1])], dim=1)
     times = (math.log(sigma_min), math.log(sigma_max))
     step = (times[1] - times[0]) / n_steps
@@ -136,6 +136,6 @@ def denoiser_log_prob(
     return base + gained + d * math.log(first)
 
 
-def signal_share(sigma: float) -> float:
+def _signal_share(sigma: float) -> float:
     """c of eq. (3)."""
     return 1 / math.sqrt(1 + sigma * sigma)

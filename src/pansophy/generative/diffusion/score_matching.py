@@ -82,8 +82,8 @@ def fisher_divergence(score_p, score_q, X=None, sample_weight=None) -> float:
     0.125
     """
     values = []
-    for given in (score_p, score_q):
-        result = given(X) if callable(given) else given
+    for score_p_or_q in (score_p, score_q):
+        result = score_p_or_q(X) if callable(score_p_or_q) else score_p_or_q
         values.append(np.atleast_2d(np.asarray(arrays.to_numpy(result), dtype=float)))
     if values[0].shape != values[1].shape:
         raise ValueError(
@@ -106,13 +106,13 @@ def sliced_score_loss(
 ) -> Tensor:
     """Eq. (4) of each row, (n,), for directions v (n, d), by default random signs."""
     with torch.enable_grad():
-        at = x.detach().requires_grad_()
-        s = score_function(at)
+        leaf = x.detach().requires_grad_()
+        s = score_function(leaf)
         if v is None:
             v = torch.randint(0, 2, x.shape, device=x.device).to(x.dtype) * 2 - 1
-        along = (s * v).sum(1)
-        (g,) = torch.autograd.grad(along.sum(), at, create_graph=True)
-    return 0.5 * along.square() + (g * v).sum(1)
+        projection = (s * v).sum(1)
+        (g,) = torch.autograd.grad(projection.sum(), leaf, create_graph=True)
+    return 0.5 * projection.square() + (g * v).sum(1)
 
 
 def denoising_score_loss(

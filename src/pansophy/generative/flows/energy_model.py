@@ -90,8 +90,8 @@ class EnergyNet(torch.nn.Module):
     def score(self, x: Tensor) -> Tensor:
         """-df/dx, the score of the model."""
         with torch.enable_grad():
-            at = x.detach().requires_grad_()
-            (g,) = torch.autograd.grad(self.forward(at).sum(), at)
+            leaf = x.detach().requires_grad_()
+            (g,) = torch.autograd.grad(self.forward(leaf).sum(), leaf)
         return -g
 
     def moved_rows(self, x: Tensor) -> Tensor:
@@ -124,8 +124,10 @@ class EnergyNet(torch.nn.Module):
 
     def flops(self, n: int) -> float:
         """Operations of a step on n rows, those of Langevin included."""
-        one = self.layers.flops(n) if self.layers is not None else 6.0 * n * self.d**2
-        return (2 + self.n_steps) * one
+        one_pass = (
+            self.layers.flops(n) if self.layers is not None else 6.0 * n * self.d**2
+        )
+        return (2 + self.n_steps) * one_pass
 
 
 @dataclass(eq=False, repr=False)

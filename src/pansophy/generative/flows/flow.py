@@ -46,7 +46,7 @@ from .flow_transforms import (
 )
 
 
-def layered(kind, column_map):
+def _layered(kind, column_map):
     """A maker of flows of coupling or autoregressive layers with reversed columns."""
 
     def make(d, n_transforms, hidden, n_bins, n_context):
@@ -62,19 +62,19 @@ def layered(kind, column_map):
     return make
 
 
-def make_continuous(d, n_transforms, hidden, n_bins, n_context):
+def _make_continuous(d, n_transforms, hidden, n_bins, n_context):
     return [
         ContinuousTransform(d, hidden, n_context=n_context) for _ in range(n_transforms)
     ]
 
 
 FLOW_ARCHITECTURES: dict[str, Callable] = {
-    "spline": layered(AutoregressiveTransform, "spline"),
-    "spline_coupling": layered(CouplingTransform, "spline"),
-    "maf": layered(AutoregressiveTransform, "affine"),
-    "realnvp": layered(CouplingTransform, "affine"),
+    "spline": _layered(AutoregressiveTransform, "spline"),
+    "spline_coupling": _layered(CouplingTransform, "spline"),
+    "maf": _layered(AutoregressiveTransform, "affine"),
+    "realnvp": _layered(CouplingTransform, "affine"),
     "affine": lambda d, *rest: [],
-    "continuous": make_continuous,
+    "continuous": _make_continuous,
 }
 FlowArchitecture = Literal[
     "spline", "spline_coupling", "maf", "realnvp", "affine", "continuous"
@@ -99,8 +99,8 @@ class FlowDensity(nn.Module):
         super().__init__()
         self.transform = transform
         self.n_classes = int(n_classes)
-        given = torch.zeros(0) if widths is None else torch.as_tensor(widths)
-        self.register_buffer("widths", given)
+        known_widths = torch.zeros(0) if widths is None else torch.as_tensor(widths)
+        self.register_buffer("widths", known_widths)
 
     @property
     def capturable(self) -> bool:

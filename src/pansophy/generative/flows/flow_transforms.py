@@ -53,24 +53,24 @@ class ColumnMap(NamedTuple):
     inverse: Callable  # (y, parameters) -> x, log dx/dy
 
 
-def bounded_log_scale(raw):
+def _bounded_log_scale(raw):
     return LARGEST_LOG_SCALE * torch.tanh(raw / LARGEST_LOG_SCALE)
 
 
-def affine_forward(x, parameters):
+def _affine_forward(x, parameters):
     raw, shift = parameters.unbind(-1)
-    s = bounded_log_scale(raw)
+    s = _bounded_log_scale(raw)
     return x * s.exp() + shift, s
 
 
-def affine_inverse(y, parameters):
+def _affine_inverse(y, parameters):
     raw, shift = parameters.unbind(-1)
-    s = bounded_log_scale(raw)
+    s = _bounded_log_scale(raw)
     return (y - shift) * torch.exp(-s), -s
 
 
 COLUMN_MAPS = {
-    "affine": ColumnMap(lambda bins: 2, affine_forward, affine_inverse),
+    "affine": ColumnMap(lambda bins: 2, _affine_forward, _affine_inverse),
     "spline": ColumnMap(lambda bins: 3 * bins - 1, spline_forward, spline_inverse),
 }
 
@@ -149,7 +149,7 @@ class CouplingTransform(nn.Module):
         inputs = max(1, self.kept + n_context)
         outputs = (d - self.kept) * self.n_parameters
         self.conditioner = DenseLayers([inputs, *hidden, outputs])
-        start_small(self.conditioner.layers[-1])
+        _start_small(self.conditioner.layers[-1])
 
     def parameters_of(self, kept, context) -> Tensor:
         """Parameters (n, d - kept, p) of the columns that move."""
@@ -193,12 +193,12 @@ class MaskedLayers(nn.Module):
         sizes = [len(a) for a in degrees] + [len(outputs)]
         self.layers = nn.ModuleList([nn.Linear(m, k) for m, k in pairwise(sizes)])
         self.names = []
-        for i, (seen, own) in enumerate(pairwise([*degrees, outputs])):
-            mask = (own[:, None] >= seen[None]).float()
+        for i, (seen, layer_degrees) in enumerate(pairwise([*degrees, outputs])):
+            mask = (layer_degrees[:, None] >= seen[None]).float()
             self.register_buffer(f"mask{i}", mask)
             self.names.append(f"mask{i}")
         # outputs are scaled by the units that they see, not by all of them
-        start_small(self.layers[-1], getattr(self, self.names[-1]).sum(1), MASKED_GAIN)
+        _start_small(self.layers[-1], getattr(self, self.names[-1]).sum(1), MASKED_GAIN)
 
     def forward(self, x: Tensor) -> Tensor:
         g = ACTIVATIONS[self.activation].value
@@ -328,7 +328,7 @@ class Composition(nn.Module):
         return z, total
 
 
-def start_small(layer, seen=None, gain=FIRST_GAIN):
+def _start_small(layer, seen=None, gain=FIRST_GAIN):
     """Make a conditioner's last layer small: its transform begins near the identity.
 
     `seen` (outputs,) are the inputs that each output sees; None: all.

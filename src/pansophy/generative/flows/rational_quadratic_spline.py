@@ -44,7 +44,7 @@ def spline_knots(logits: Tensor, bound: float) -> Tensor:
     )
 
 
-def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
+def _spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: bool):
     """The bin of each value: x_k, w, y_k, h, d_0, d_1, each shaped like value."""
     K = (parameters.shape[-1] + 1) // 3
     x = spline_knots(parameters[..., :K], bound)
@@ -65,25 +65,25 @@ def spline_bins(parameters: Tensor, value: Tensor, bound: float, *, inverse: boo
 def spline_forward(x: Tensor, parameters: Tensor, bound: float = 5.0):
     """y of eq. (1) and log dy/dx of eq. (2)."""
     inside = x.abs() < bound
-    at = torch.where(inside, x, torch.zeros_like(x))
-    x0, w, y0, h, d0, d1 = spline_bins(parameters, at, bound, inverse=False)
+    inner = torch.where(inside, x, torch.zeros_like(x))
+    x0, w, y0, h, d0, d1 = _spline_bins(parameters, inner, bound, inverse=False)
     s = h / w
-    t = (at - x0) / w
+    t = (inner - x0) / w
     rest = t * (1 - t)
     q = s + (d0 + d1 - 2 * s) * rest
     y = y0 + h * (s * t * t + d0 * rest) / q
     slope = d1 * t * t + 2 * s * rest + d0 * (1 - t) * (1 - t)
     log_slope = 2 * torch.log(s / q) + torch.log(slope)
-    return torch.where(inside, y, x), torch.where(inside, log_slope, 0 * at)
+    return torch.where(inside, y, x), torch.where(inside, log_slope, 0 * inner)
 
 
 def spline_inverse(y: Tensor, parameters: Tensor, bound: float = 5.0):
     """x of eq. (3) and log dx/dy."""
     inside = y.abs() < bound
-    at = torch.where(inside, y, torch.zeros_like(y))
-    x0, w, y0, h, d0, d1 = spline_bins(parameters, at, bound, inverse=True)
+    inner = torch.where(inside, y, torch.zeros_like(y))
+    x0, w, y0, h, d0, d1 = _spline_bins(parameters, inner, bound, inverse=True)
     s = h / w
-    e = at - y0
+    e = inner - y0
     bend = d0 + d1 - 2 * s
     a = h * (s - d0) + e * bend
     b = h * d0 - e * bend
@@ -91,15 +91,15 @@ def spline_inverse(y: Tensor, parameters: Tensor, bound: float = 5.0):
     root = torch.sqrt((b * b - 4 * a * c).clamp(min=0))
     # each branch of eq. (3) where it does not subtract equal numbers
     positive = b >= 0
-    one = torch.ones_like(b)
+    ones = torch.ones_like(b)
     t = torch.where(
         positive,
-        2 * c / torch.where(positive, -b - root, one),
-        (root - b) / torch.where(positive, one, 2 * a),
+        2 * c / torch.where(positive, -b - root, ones),
+        (root - b) / torch.where(positive, ones, 2 * a),
     )
     rest = t * (1 - t)
     q = s + bend * rest
     slope = d1 * t * t + 2 * s * rest + d0 * (1 - t) * (1 - t)
     log_slope = 2 * torch.log(s / q) + torch.log(slope)
     x = x0 + w * t
-    return torch.where(inside, x, y), torch.where(inside, -log_slope, 0 * at)
+    return torch.where(inside, x, y), torch.where(inside, -log_slope, 0 * inner)

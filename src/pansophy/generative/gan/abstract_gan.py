@@ -191,10 +191,10 @@ class AbstractGAN(AbstractDecoder):
         def evaluate(net):
             device, _ = net_placement(net)
             y = None if chosen.y is None else torch.as_tensor(chosen.y, device=device)
-            made = self._generate(net, n, y).double().cpu().numpy()
-            if not np.isfinite(made).all():  # never an improvement
+            drawn = self._generate(net, n, y).double().cpu().numpy()
+            if not np.isfinite(drawn).all():  # never an improvement
                 return {"valid_mmd": math.nan}
-            result = mmd(chosen.X, made, permutations=0, random_state=0)
+            result = mmd(chosen.X, drawn, permutations=0, random_state=0)
             return {"valid_mmd": result.value}
 
         return evaluate

@@ -142,11 +142,11 @@ def build_halves(shape: AdversarialShape, *, spectral=False):
         trunk, width, n_classes=shape.n_classes, n_codes=shape.n_codes
     )
     if spectral:
-        normalise_layers(discriminator)
+        _normalise_layers(discriminator)
     return generator, discriminator
 
 
-def normalise_layers(net: torch.nn.Module) -> None:
+def _normalise_layers(net: torch.nn.Module) -> None:
     """Wrap every linear layer and convolution inside a net by `nn.SpectralNorm`."""
     for module in list(net.modules()):
         sizes = getattr(module, "sizes", ())
@@ -162,7 +162,7 @@ def normalise_layers(net: torch.nn.Module) -> None:
                         layer[i] = nn.SpectralNorm(part, input_shape=inputs)
 
 
-def operations_per_row(net: torch.nn.Module) -> float:
+def _operations_per_row(net: torch.nn.Module) -> float:
     """Multiplications and additions of a pass of one row through a half."""
     work = 0.0
     for module in net.modules():
@@ -219,8 +219,8 @@ class AdversarialNet(torch.nn.Module):
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
         if penalty is not None:
             refuse_batch_norm(discriminator)
-        self.row_operations = operations_per_row(generator)
-        self.row_operations += 3 * operations_per_row(discriminator)
+        self.row_operations = _operations_per_row(generator)
+        self.row_operations += 3 * _operations_per_row(discriminator)
         self.has_state = any(
             isinstance(m, nn.SpectralNorm) for m in discriminator.modules()
         )
@@ -244,9 +244,9 @@ class AdversarialNet(torch.nn.Module):
         z = torch.randn(n, self.n_components, dtype=like.dtype, device=like.device)
         k = self.codes.n_categories
         if k:
-            at = self.n_components - self.codes.width
+            offset = self.n_components - self.codes.width
             drawn = torch.randint(k, (n,), device=like.device)
-            z[:, at : at + k] = functional.one_hot(drawn, k).to(z.dtype)
+            z[:, offset : offset + k] = functional.one_hot(drawn, k).to(z.dtype)
         return z
 
     def generate(self, z: Tensor, y: Tensor | None = None) -> Tensor:
@@ -267,8 +267,8 @@ class AdversarialNet(torch.nn.Module):
             mean, log_variance = outputs[:, k : k + r], outputs[:, k + r :]
             log_variance = log_variance.clamp(-8.0, 8.0)  # as exp(-log_variance) grows
             gap = (c[:, k:] - mean).square() * torch.exp(-log_variance)
-            each = gap + log_variance + math.log(2 * math.pi)
-            value = value - 0.5 * each.sum(1)
+            energy = gap + log_variance + math.log(2 * math.pi)
+            value = value - 0.5 * energy.sum(1)
         return value
 
     def information(self, h: Tensor, z: Tensor) -> Tensor:
@@ -301,10 +301,10 @@ class AdversarialNet(torch.nn.Module):
         y = batch.get("y")
         objective = GAN_OBJECTIVES[self.objective]
         h = self.discriminator.features(torch.cat([x, fake]))
-        both = None if y is None else torch.cat([y, y])
-        a, b = self.discriminator.score(h, both).split(len(x))
+        labels = None if y is None else torch.cat([y, y])
+        a, b = self.discriminator.score(h, labels).split(len(x))
         value = batch_mean(objective.real(a), batch)
-        value = value + generated_mean(objective.fake(b), batch)
+        value = value + _generated_mean(objective.fake(b), batch)
         bound = None
         if self.codes.width:
             bound = self.information(h[len(x) :], z)
@@ -333,7 +333,7 @@ class AdversarialNet(torch.nn.Module):
             self.discriminator.eval()
         h = self.discriminator.features(fake)
         b = self.discriminator.score(h, batch.get("y"))
-        value = generated_mean(GAN_OBJECTIVES[self.objective].generator(b), batch)
+        value = _generated_mean(GAN_OBJECTIVES[self.objective].generator(b), batch)
         if self.codes.width:
             value = value - self.information_weight * self.information(h, z)
         if self.has_state:
@@ -360,6 +360,6 @@ class AdversarialNet(torch.nn.Module):
         return result
 
 
-def generated_mean(values: Tensor, batch) -> Tensor:
+def _generated_mean(values: Tensor, batch) -> Tensor:
     """The mean over generated rows; those of labelled rows count as these do."""
     return batch_mean(values, batch) if "y" in batch else values.mean()

@@ -33,7 +33,7 @@ INSIDE_ROOT = 1e-12
 BATCH_NORMS = (BatchNorm, nn.modules.batchnorm._BatchNorm)
 
 
-def input_gradients(critic: Callable[[Tensor], Tensor], u: Tensor) -> Tensor:
+def _input_gradients(critic: Callable[[Tensor], Tensor], u: Tensor) -> Tensor:
     """Gradient of each row's score in its own values: (n, values), with a graph."""
     with torch.enable_grad():  # validation runs without gradients
         u = u.detach().requires_grad_()
@@ -69,8 +69,8 @@ def gradient_penalty(
     if t is None:
         t = torch.rand(len(real), dtype=real.dtype, device=real.device)
     t = t.view(-1, *[1] * (real.ndim - 1))
-    between = torch.lerp(fake.detach(), real, t)
-    squares = input_gradients(critic, between).square().sum(1)
+    mixed = torch.lerp(fake.detach(), real, t)
+    squares = _input_gradients(critic, mixed).square().sum(1)
     excess = (squares + INSIDE_ROOT).sqrt() - 1
     return (excess.relu() if one_sided else excess).square()
 
@@ -85,7 +85,7 @@ def r1_penalty(critic, real: Tensor) -> Tensor:
     >>> r1_penalty(lambda x: 2 * x[:, 0], torch.zeros(2, 3)).tolist()
     [2.0, 2.0]
     """
-    return input_gradients(critic, real).square().sum(1) / 2
+    return _input_gradients(critic, real).square().sum(1) / 2
 
 
 @torch.no_grad()

@@ -135,8 +135,8 @@ def gan_monitor(model, *, objective=None, window=None) -> GANReport:
         raise ValueError("the history has no epochs.")
     width = max(5, n // 5) if window is None else check_count("window", window)
     last = slice(-width, None)
-    accuracies = discriminator_accuracy(history, n)
-    alarms = tuple(find_alarms(losses, accuracies, objective))
+    accuracies = _discriminator_accuracy(history, n)
+    alarms = tuple(_find_alarms(losses, accuracies, objective))
     accuracy = mean_of(accuracies[last])
     level = all(is_level(measured(values)[0][last]) for values in losses.values())
     if alarms:
@@ -156,7 +156,7 @@ def gan_monitor(model, *, objective=None, window=None) -> GANReport:
     )
 
 
-def discriminator_accuracy(history, n):
+def _discriminator_accuracy(history, n):
     """A of each epoch: the mean of both sets' shares, NaN where not measured."""
     absent = np.full(n, math.nan)
     parts = [
@@ -172,8 +172,8 @@ def measured(values):
     A generator is not trained in every epoch if the critic takes many steps for each
     of its own and an epoch has few.
     """
-    at = np.flatnonzero(~np.isnan(values))
-    return values[at], at + 1
+    epochs = np.flatnonzero(~np.isnan(values))
+    return values[epochs], epochs + 1
 
 
 def mean_of(values) -> float:
@@ -191,7 +191,7 @@ def is_level(values) -> bool:
     return abs(slope) * (len(values) - 1) <= LEVEL * size
 
 
-def find_alarms(losses, accuracies, objective):
+def _find_alarms(losses, accuracies, objective):
     """Alarms of eq. (3), the gravest first."""
     rule = GAN_OBJECTIVES[objective]
     for name, values in losses.items():
@@ -202,23 +202,25 @@ def find_alarms(losses, accuracies, objective):
             continue
         usual = np.median(np.abs(seen[: max(1, len(seen) // 2)]))
         far = lambda v, usual=usual: np.abs(v) > GROWTH * max(usual, 1.0)
-        yield from lasting_alarm("diverged", name, values, far)
+        yield from _lasting_alarm("diverged", name, values, far)
     if rule.balance > 0:
         low = lambda v: v < NEAR_ZERO * rule.balance
         values = losses["discriminator"]
-        yield from lasting_alarm("discriminator_won", "discriminator", values, low)
+        yield from _lasting_alarm("discriminator_won", "discriminator", values, low)
     high = lambda v: v > NEAR_ONE
-    yield from lasting_alarm("discriminator_won", "accuracy", accuracies, high)
+    yield from _lasting_alarm("discriminator_won", "accuracy", accuracies, high)
     if objective in ("non_saturating", "least_squares"):  # whose loss is at least 0
         at_balance = math.log(2) if objective == "non_saturating" else 0.125
         low = lambda v: v < NEAR_ZERO * at_balance
-        yield from lasting_alarm("generator_won", "generator", losses["generator"], low)
+        yield from _lasting_alarm(
+            "generator_won", "generator", losses["generator"], low
+        )
 
 
-def lasting_alarm(kind: AlarmKind, name, values, is_wrong):
+def _lasting_alarm(kind: AlarmKind, name, values, is_wrong):
     """An alarm if the last three measured values are wrong, or all of fewer."""
     seen, epochs = measured(values)
     wrong = is_wrong(seen)
-    since = len(wrong) - int(np.argmin(wrong[::-1])) if not wrong.all() else 0
-    if len(wrong) and len(wrong) - since >= min(3, len(wrong)):
-        yield GANAlarm(kind, int(epochs[since]), name, float(seen[since:].mean()))
+    begin = len(wrong) - int(np.argmin(wrong[::-1])) if not wrong.all() else 0
+    if len(wrong) and len(wrong) - begin >= min(3, len(wrong)):
+        yield GANAlarm(kind, int(epochs[begin]), name, float(seen[begin:].mean()))

@@ -99,11 +99,11 @@ def gan_value(real, fake, *, logits=False, real_weight=None, fake_weight=None) -
     -1.3862944
     """
     parts = []
-    for name, given, weight in (
+    for name, outputs, weight in (
         ("real", real, real_weight),
         ("fake", fake, fake_weight),
     ):
-        D = np.atleast_1d(array_of_numbers(given, name))
+        D = np.atleast_1d(array_of_numbers(outputs, name))
         if not logits and not ((D >= 0) & (D <= 1)).all():
             raise ValueError(
                 f"{name} must hold probabilities from 0 to 1; pass scores with "
@@ -161,7 +161,7 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
     if not low < high:
         raise ValueError(f"limits must ascend, got {low} and {high}.")
     x, dx = panel_quadrature(np.linspace(low, high, PANELS + 1), NODES)
-    log_p, log_q = (density_on_line(d, x) for d in (p, q))
+    log_p, log_q = (_density_on_line(d, x) for d in (p, q))
     for name, log_density in (("p", log_p), ("q", log_q)):
         mass = float(dx @ np.exp(log_density))
         if abs(mass - 1) > SLACK:
@@ -174,7 +174,7 @@ def virtual_criterion(p, q, *, limits=None, samples=None) -> float:
     return float(dx @ np.where(np.isfinite(gain), gain, 0.0))
 
 
-def density_on_line(distribution: Any, x):
+def _density_on_line(distribution: Any, x):
     """Log density of a distribution of one number at the places x (n,)."""
     result = np.asarray(distribution.log_prob(x[:, None]), float)
     if result.shape != x.shape:

@@ -138,17 +138,17 @@ default="r1"
         rng = make_rng(random_state)
         k, r = self._noise_codes()
         Z = rng.standard_normal((n, self._n_codes()))
-        at = int(self.n_components)
+        offset = int(self.n_components)
         if k:
             drawn = rng.integers(k, size=n) if category is None else category
             drawn = np.broadcast_to(np.asarray(drawn), (n,))
             if drawn.dtype.kind not in "iu" or drawn.min() < 0 or drawn.max() >= k:
                 raise ValueError(f"category must be whole numbers from 0 to {k - 1}.")
-            Z[:, at : at + k] = np.eye(k)[drawn]
+            Z[:, offset : offset + k] = np.eye(k)[drawn]
         elif category is not None:
             raise ValueError("category was given, but n_categories is 0.")
         if continuous is not None:
-            Z[:, at + k :] = np.broadcast_to(np.asarray(continuous, float), (n, r))
+            Z[:, offset + k :] = np.broadcast_to(np.asarray(continuous, float), (n, r))
         return Z
 
     def infer_codes(self, X) -> InferredCodes:

@@ -88,12 +88,12 @@ def comparable(codec: TableCodec, table) -> np.ndarray:
     return np.concatenate(parts, axis=1)
 
 
-def nearest_distance(X, Q) -> np.ndarray:
+def _nearest_distance(X, Q) -> np.ndarray:
     """Distance of each row of Q to the nearest of X: (n,)."""
     return np.asarray(k_nearest(build_index(np.ascontiguousarray(X)), Q, 1)[0])[:, 0]
 
 
-def exact_matches(rows, others) -> int:
+def _exact_matches(rows, others) -> int:
     """Number of rows that are among the others, all columns equal."""
     known = {row.tobytes() for row in np.ascontiguousarray(others)}
     return sum(row.tobytes() in known for row in np.ascontiguousarray(rows))
@@ -132,7 +132,7 @@ def memorisation_report(
     True
     """
     sizes = [
-        number_of_rows(t, name)
+        count_table_rows(t, name)
         for t, name in (
             (training, "training"),
             (synthetic, "synthetic"),
@@ -147,18 +147,18 @@ def memorisation_report(
     tables = [as_table(t) for t in (training, synthetic, held_out)]
     codec = learn_table_codec(joined_tables(*tables))
     T, S, H = (comparable(codec, t) for t in tables)
-    n_copies = exact_matches(S, T)
-    expected = exact_matches(H, T) / len(H) * len(S)
+    n_copies = _exact_matches(S, T)
+    expected = _exact_matches(H, T) / len(H) * len(S)
     rng = make_rng(random_state)
     m = min(len(T), len(H))
     t = T[rng.choice(len(T), m, replace=False)]
     h = H[rng.choice(len(H), m, replace=False)]
-    to_training = nearest_distance(T, S)
-    apart = float(np.median(nearest_distance(T, H)))
+    to_training = _nearest_distance(T, S)
+    apart = float(np.median(_nearest_distance(T, H)))
     ratio = float(np.median(to_training)) / apart if apart > 0 else 1.0
-    near_t, near_h = nearest_distance(t, S), nearest_distance(h, S)
+    near_t, near_h = _nearest_distance(t, S), _nearest_distance(h, S)
     closer = float(np.mean((near_t < near_h) + 0.5 * (near_t == near_h)))
-    from_t, from_h = nearest_distance(S, t), nearest_distance(S, h)
+    from_t, from_h = _nearest_distance(S, t), _nearest_distance(S, h)
     test = mannwhitneyu(from_h, from_t, alternative="greater")
     auc = float(test.statistic) / (len(from_h) * len(from_t))
     return MemorisationReport(
@@ -166,7 +166,7 @@ def memorisation_report(
     )
 
 
-def number_of_rows(table, name) -> int:
+def count_table_rows(table, name) -> int:
     """Rows of a table; the sentence about what has none."""
     if isinstance(table, (str, bytes)) or not hasattr(table, "__len__"):
         raise TypeError(f"{name} must be a table, got a {type(table).__name__}.")

@@ -54,7 +54,7 @@ DAY = np.timedelta64(1, "D")
 UNITS = (86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000)
 
 
-def is_sound_column(column) -> bool:
+def _is_sound_column(column) -> bool:
     """Whether a column of a loaded file can encode and decode."""
     flags = column.some_missing, column.is_key
     if any(type(flag) is not bool for flag in flags) or not are_values(column.levels):
@@ -71,7 +71,7 @@ def is_sound_column(column) -> bool:
     decimals=Whole(-1, MOST_DECIMALS),
     unit=Whole(1, UNITS[0]),
     n_rows=Whole(1, MOST_ROWS),
-    check=is_sound_column,
+    check=_is_sound_column,
 )
 class TableColumn(NamedTuple):
     """Facts learned about a column from the training rows."""
@@ -127,9 +127,9 @@ class TableColumn(NamedTuple):
         if self.some_missing:
             x = np.where(encoded[:, 1] > 0.5, np.nan, x)
         if self.is_key:
-            here = ~np.isnan(x)
-            x[here] = without_repeats(x[here], self.knots[0], self.knots[-1])
-        return x if self.kind == "number" else as_times(x, self.kind)
+            is_known = ~np.isnan(x)
+            x[is_known] = without_repeats(x[is_known], self.knots[0], self.knots[-1])
+        return x if self.kind == "number" else _as_times(x, self.kind)
 
     def normal_scores(self, x) -> np.ndarray:
         """z of eq. (1)."""
@@ -152,21 +152,21 @@ class TableColumn(NamedTuple):
         for i, (value, gone) in enumerate(zip(values.tolist(), missing)):
             code = place.get(None if gone else value)
             if code is None:
-                what = "a missing value" if gone else repr(value)
+                shown = "a missing value" if gone else repr(value)
                 raise ValueError(
-                    f"column {self.name!r} holds {what}, which training rows did not."
+                    f"column {self.name!r} holds {shown}, which training rows did not."
                 )
             codes[i] = code
         return codes
 
 
-def is_sound_codec(codec) -> bool:
+def _is_sound_codec(codec) -> bool:
     """Whether a codec of a loaded file is of a known library and has named columns."""
     names = [c.name for c in codec.columns]
     return codec.library in LIBRARIES and bool(names) and are_values(names)
 
 
-@saved_state(columns=Each(Part(TableColumn)), check=is_sound_codec)
+@saved_state(columns=Each(Part(TableColumn)), check=_is_sound_codec)
 class TableCodec(NamedTuple):
     """The columns of a table, and what kind of table it was."""
 
@@ -212,13 +212,13 @@ def as_numbers(values):
     if kind != "O":
         return None
     missing = missing_mask(values)
-    here = values[~missing].tolist()
-    if not here or any(isinstance(v, (bool, str)) for v in here):
+    known = values[~missing].tolist()
+    if not known or any(isinstance(v, (bool, str)) for v in known):
         return None
-    kind = kind_of_numbers(values)
+    kind = _kind_of_numbers(values)
     if kind != "number":
         unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
-        times = [None if m else in_utc(v) for m, v in zip(missing, values)]
+        times = [None if m else _in_utc(v) for m, v in zip(missing, values)]
         return as_numbers(np.array(times, unit))
     try:
         return np.array([np.nan if m else float(v) for m, v in zip(missing, values)])
@@ -226,14 +226,14 @@ def as_numbers(values):
         return None
 
 
-def in_utc(value):
+def _in_utc(value):
     """A time without its zone, which is UTC then; other values as they are."""
     if getattr(value, "tzinfo", None) is None:
         return value
     return value.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def as_times(days, kind) -> np.ndarray:
+def _as_times(days, kind) -> np.ndarray:
     """Days as dates since 1970 or as durations, NaT where NaN."""
     gone = np.isnan(days)
     micros = np.rint(np.where(gone, 0, days) * 86_400e6).astype("int64")
@@ -243,16 +243,19 @@ def as_times(days, kind) -> np.ndarray:
     return times
 
 
-def kind_of_numbers(values) -> str:
+def _kind_of_numbers(values) -> str:
     """Kind of the numbers of a column: "date", "duration" or "number"."""
     values = as_column(values)
     if values.dtype.kind in "mM":
         return "date" if values.dtype.kind == "M" else "duration"
     if values.dtype.kind != "O":
         return "number"
-    here = values[~missing_mask(values)].tolist()
-    for kind, of in (("date", datetime.date), ("duration", datetime.timedelta)):
-        if here and all(isinstance(v, of) for v in here):
+    known = values[~missing_mask(values)].tolist()
+    for kind, python_type in (
+        ("date", datetime.date),
+        ("duration", datetime.timedelta),
+    ):
+        if known and all(isinstance(v, python_type) for v in known):
             return kind
     return "number"
 
@@ -277,7 +280,7 @@ def unit_of_times(days) -> int:
     return next((unit for unit in UNITS if not (micros % unit).any()), 1)
 
 
-def is_key_column(x, name) -> bool:
+def _is_key_column(x, name) -> bool:
     """Whether numbers, of a type of this name, are whole and never repeat by design."""
     n = len(x)
     if name.lower() in NARROW_TYPES or not (x % 1 == 0).all():
@@ -322,29 +325,32 @@ def smoothed_quantiles(x, w=None) -> np.ndarray:
     return np.interp(q, levels, np.repeat(values, 2))
 
 
-def learn_column(name, values, dtype, w) -> TableColumn:
+def _learn_column(name, values, dtype, w) -> TableColumn:
     """Learn kind, scale and levels of one column from the training rows."""
     n = len(values)
     x = as_numbers(values)
-    none = np.zeros(0)
+    no_values = np.zeros(0)
     if x is not None:
         if np.isinf(x).any():
             raise ValueError(f"column {name!r} of X contains infinity.")
         gone = np.isnan(x)
-        here = x[~gone]
-        distinct = np.unique(here)
+        known = x[~gone]
+        distinct = np.unique(known)
         if len(distinct) > FEW_VALUES:
-            knots = smoothed_quantiles(here, None if w is None else w[~gone])
-            kind = kind_of_numbers(values)
+            knots = smoothed_quantiles(known, None if w is None else w[~gone])
+            kind = _kind_of_numbers(values)
             is_number = kind == "number"
-            unit = 1 if is_number else unit_of_times(here)
+            unit = 1 if is_number else unit_of_times(known)
             # a weight is a number of equal rows
-            once = w is None or bool((w[~gone] == 1).all())
-            is_key = is_number and once and is_key_column(here, dtype.name)
+            has_unit_weights = w is None or bool((w[~gone] == 1).all())
+            is_key = (
+                is_number and has_unit_weights and _is_key_column(known, dtype.name)
+            )
+            decimals = count_decimals(known)
+            has_gaps = bool(gone.any())
             return TableColumn(
-                name, kind, dtype, [], knots, count_decimals(here), bool(gone.any()), n,
-                unit, is_key,
-            )  # fmt: skip
+                name, kind, dtype, [], knots, decimals, has_gaps, n, unit, is_key
+            )
     codes, levels = encode_values(values)
     listed = levels.tolist()
     if x is None and len(listed) > max(50, n // 2):
@@ -355,7 +361,7 @@ def learn_column(name, values, dtype, w) -> TableColumn:
     if (codes < 0).any():
         listed = [*listed, None]
     return TableColumn(
-        name, "level", dtype, listed, none, -1, bool((codes < 0).any()), n
+        name, "level", dtype, listed, no_values, -1, bool((codes < 0).any()), n
     )
 
 
@@ -374,5 +380,5 @@ def learn_table_codec(table, w=None) -> TableCodec:
     for j in range(width):
         name = j if names is None else names[j]
         dtype = column_type(table, j, library)
-        columns.append(learn_column(name, as_column(read(j)), dtype, w))
+        columns.append(_learn_column(name, as_column(read(j)), dtype, w))
     return TableCodec(columns, library)

@@ -31,7 +31,7 @@ def are_values(values) -> bool:
     return type(values) is list and all(isinstance(v, Hashable) for v in values)
 
 
-def is_sound_type(kind) -> bool:
+def _is_sound_type(kind) -> bool:
     """Whether a type of a loaded file can be given to a column."""
     return (
         type(kind.name) is str
@@ -41,7 +41,7 @@ def is_sound_type(kind) -> bool:
     )
 
 
-@saved_state(check=is_sound_type)
+@saved_state(check=_is_sound_type)
 class ColumnType(NamedTuple):
     """The type of a column in the words of its library."""
 
@@ -67,8 +67,8 @@ def column_type(table, j, library) -> ColumnType:
         return ColumnType(str(table.schema.types[j]))
     dtype = list(table.dtypes)[j]
     if library == "pandas" and str(dtype) == "object":
-        here = table.iloc[:, j].dropna()
-        days = len(here) and all(type(v) is datetime.date for v in here)
+        known = table.iloc[:, j].dropna()
+        days = len(known) and all(type(v) is datetime.date for v in known)
         return ColumnType("datetime.date" if days else "object")
     if library == "pandas" and hasattr(dtype, "categories"):
         listed = dtype.categories.tolist()
@@ -80,14 +80,14 @@ def array_of_columns(columns, types) -> np.ndarray:
     """Columns side by side, in the type of the training array if they fit into it."""
     numbers = all(c.dtype.kind in ARRAY_KINDS for c in columns)
     if not numbers:
-        made = np.empty((len(columns[0]), len(columns)), dtype=object)
+        table = np.empty((len(columns[0]), len(columns)), dtype=object)
         for j, column in enumerate(columns):
-            made[:, j] = column
-        return made
-    made = np.stack(columns, axis=1)
+            table[:, j] = column
+        return table
+    table = np.stack(columns, axis=1)
     name = types[0].name
-    holds = name and (np.dtype(name).kind == "f" or not np.isnan(made).any())
-    return made.astype(name) if holds else made
+    holds = name and (np.dtype(name).kind == "f" or not np.isnan(table).any())
+    return table.astype(name) if holds else table
 
 
 def table_of_columns(named: dict, types, library: str) -> Any:
@@ -97,22 +97,22 @@ def table_of_columns(named: dict, types, library: str) -> Any:
 
         frame = pd.DataFrame(named)
         for name, kind in zip(named, types):
-            frame[name] = pandas_column(frame[name], kind)
+            frame[name] = _pandas_column(frame[name], kind)
         return frame
     listed = {k: v.tolist() if v.dtype == object else v for k, v in named.items()}
     if library == "polars":
         import polars as pl
 
         frame = pl.DataFrame(listed)
-        casts = [polars_column(pl, name, kind) for name, kind in zip(named, types)]
+        casts = [_polars_column(pl, name, kind) for name, kind in zip(named, types)]
         return frame.with_columns([c for c in casts if c is not None])
     import pyarrow as pa
 
     columns = zip(listed.items(), types)
-    return pa.table({name: arrow_column(pa, v, kind) for (name, v), kind in columns})
+    return pa.table({name: _arrow_column(pa, v, kind) for (name, v), kind in columns})
 
 
-def pandas_column(column, kind: ColumnType):
+def _pandas_column(column, kind: ColumnType):
     """A series in its type; as it is where the type cannot hold what is missing."""
     import pandas as pd
 
@@ -134,7 +134,7 @@ def pandas_column(column, kind: ColumnType):
     return column.astype(dtype)
 
 
-def polars_column(pl, name, kind: ColumnType):
+def _polars_column(pl, name, kind: ColumnType):
     """An expression that casts a column; None where the type is not known."""
     if kind.name in POLARS_NAMES:
         return pl.col(name).cast(getattr(pl, kind.name))
@@ -142,19 +142,19 @@ def polars_column(pl, name, kind: ColumnType):
     if kind.name.startswith("Duration") and unit:
         return pl.col(name).cast(pl.Duration(unit[1]))
     if kind.name.startswith("Datetime") and unit:
-        made = pl.col(name).cast(pl.Datetime(unit[1]))
+        expression = pl.col(name).cast(pl.Datetime(unit[1]))
         zone = re.search(r"time_zone='([\w/+-]+)'", kind.name)
         if zone is None:
-            return made
-        return made.dt.replace_time_zone("UTC").dt.convert_time_zone(zone[1])
+            return expression
+        return expression.dt.replace_time_zone("UTC").dt.convert_time_zone(zone[1])
     return None
 
 
-def arrow_column(pa, values, kind: ColumnType):
+def _arrow_column(pa, values, kind: ColumnType):
     """An Arrow array in its type, as far as it is known."""
-    made = pa.array(values, from_pandas=True)
+    column = pa.array(values, from_pandas=True)
     if kind.name.startswith("dictionary"):
-        return made.dictionary_encode()
+        return column.dictionary_encode()
     zone = re.fullmatch(r"timestamp\[(\w+), tz=([\w/+-]+)\]", kind.name)
     try:
         dtype = (
@@ -162,6 +162,6 @@ def arrow_column(pa, values, kind: ColumnType):
             if zone is None
             else pa.timestamp(zone[1], tz=zone[2])
         )
-        return made.cast(dtype, safe=False)
+        return column.cast(dtype, safe=False)
     except (ValueError, pa.ArrowNotImplementedError):  # a type without such a name
-        return made
+        return column

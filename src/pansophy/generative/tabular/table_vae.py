@@ -43,7 +43,7 @@ from .table_codec import TableCodec, learn_table_codec
 TABLE_CHECKS = {"dtype": None, "ensure_all_finite": "allow-nan"}
 
 
-def table_fits_net(model) -> bool:
+def _table_fits_net(model) -> bool:
     """Whether the table of a loaded model has the columns that its net takes."""
     if not hasattr(model, "table_"):
         return True
@@ -63,7 +63,7 @@ def table_fits_net(model) -> bool:
     )
 
 
-def refuse_repeated_names(table) -> None:
+def _refuse_repeated_names(table) -> None:
     """Raise ValueError if two columns of a table have one name."""
     for name, count in Counter(column_names(table)).items():
         if count > 1:
@@ -76,7 +76,7 @@ def refuse_repeated_names(table) -> None:
     table_=Part(TableCodec),
     mean_=FloatArray("encoded", finite=True),
     scale_=FloatArray("encoded", finite=True),
-    check=table_fits_net,
+    check=_table_fits_net,
 )
 @dataclass(eq=False, repr=False)
 class TableVAE(AbstractVAE):
@@ -180,7 +180,7 @@ class TableVAE(AbstractVAE):
             import pyarrow as pa
 
             X = pa.table(lists_of_columns(X))
-        refuse_repeated_names(X)
+        _refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         if not len(X):
             raise ValueError(f"{type(self).__name__} needs at least one row, got none.")
@@ -197,11 +197,13 @@ class TableVAE(AbstractVAE):
             return mean, scale
         numbers, absent = self._number_places()
         for j in numbers:
-            there = X[:, absent[j]] == 0 if j in absent else np.ones(len(X), bool)
-            v = None if w is None else w[there]
-            if there.any():
-                mean[j] = np.average(X[there, j], weights=v)
-                spread = np.sqrt(np.average((X[there, j] - mean[j]) ** 2, weights=v))
+            is_present = X[:, absent[j]] == 0 if j in absent else np.ones(len(X), bool)
+            v = None if w is None else w[is_present]
+            if is_present.any():
+                mean[j] = np.average(X[is_present, j], weights=v)
+                spread = np.sqrt(
+                    np.average((X[is_present, j] - mean[j]) ** 2, weights=v)
+                )
                 scale[j] = spread if spread > 0 else 1.0
         if self.scaling == "global" and numbers:
             scale[numbers] = np.sqrt(np.mean(scale[numbers] ** 2))

@@ -62,7 +62,7 @@ class PosteriorCollapseWarning(UserWarning):
     """No unit of a code tells anything of its row."""
 
 
-def bound_and_error(log_w):
+def _bound_and_error(log_w):
     """Eq. (1) for log weights (K, n): (n, 2), the bound and its standard error."""
     K = len(log_w)
     bound = log_w.logsumexp(0) - math.log(K)
@@ -166,10 +166,10 @@ class AbstractVAE(AbstractLatentModel):
         return net.likelihood.draw(net.scores(net.draw_codes(n), y))
 
     def _log_density(self, net, X, y):
-        points = quasi_normal_points(SCORED_DRAWS, self.n_components)
+        points = _quasi_normal_points(SCORED_DRAWS, self.n_components)
         eps = torch.as_tensor(points, dtype=X.dtype, device=X.device)
         draws = [net.log_weights(X, y, eps=e[None, None]) for e in eps]
-        return bound_and_error(torch.cat(draws))[:, 0]
+        return _bound_and_error(torch.cat(draws))[:, 0]
 
     def log_prob_bound(
         self, X, y=None, n_samples=64, *, return_std_error=False, random_state=0
@@ -199,17 +199,19 @@ class AbstractVAE(AbstractLatentModel):
 
         def estimate(labels):
             with seeded_torch(resolve_device(self.device), draw_seed(rng)):
-                function = lambda net, X, y: importance_bound(net, X, y, K)
+                function = lambda net, X, y: _importance_bound(net, X, y, K)
                 return self._row_values(function, rows, labels, seed=None)
 
         if self._n_classes() and codes is None:
-            every = range(self._n_classes())
-            each = np.stack([estimate(np.full(len(rows), c)) for c in every], axis=1)
-            joint = each[:, :, 0] + np.log(self.class_prior_)
+            classes = range(self._n_classes())
+            estimates = np.stack(
+                [estimate(np.full(len(rows), c)) for c in classes], axis=1
+            )
+            joint = estimates[:, :, 0] + np.log(self.class_prior_)
             bound = logsumexp(joint, axis=1)
             with np.errstate(invalid="ignore"):  # -inf for every class: no shares
                 shares = softmax(joint)
-            error = np.sqrt(((shares * each[:, :, 1]) ** 2).sum(axis=1))
+            error = np.sqrt(((shares * estimates[:, :, 1]) ** 2).sum(axis=1))
         else:
             bound, error = estimate(codes).T
         bound = vanish_far_out(bound, rows) - self._log_volume()
@@ -287,12 +289,12 @@ class AbstractArrayVAE(AbstractVAE):
         return BernoulliLikelihood(n_features)
 
 
-def importance_bound(net, X, y, n_samples):
+def _importance_bound(net, X, y, n_samples):
     """Eq. (1) for a block of rows: (n, 2)."""
     draws = [net.log_weights(X, y) for _ in range(n_samples)]  # one at a time: memory
-    return bound_and_error(torch.cat(draws))
+    return _bound_and_error(torch.cat(draws))
 
 
-def quasi_normal_points(n, k) -> np.ndarray:
+def _quasi_normal_points(n, k) -> np.ndarray:
     """n points of a low-discrepancy sequence as draws of N(0, I_k): (n, k)."""
     return norm.ppf(qmc.Sobol(k, rng=0).random(n))

@@ -274,9 +274,9 @@ class MixedLikelihood(nn.Module):
         value = torch.cat(results, -1)[..., self.order]
         if not self.values:
             return value
-        here = torch.ones_like(X)
-        here[:, self.values] = 1 - X[:, self.absences]
-        return value * here
+        is_present = torch.ones_like(X)
+        is_present[:, self.values] = 1 - X[:, self.absences]
+        return value * is_present
 
     def mean(self, F: Tensor) -> Tensor:
         results = [part.mean(f) for part, f in zip(self.parts, self.split(F))]

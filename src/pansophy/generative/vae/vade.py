@@ -159,11 +159,11 @@ class VaDENet(nn.Module):
         a tenth of those of the clusters: wider ones would merge clusters at once.
         """
         self.prior.start_at(mixture)
-        within = mixture.weights_ @ mixture.covariances_
+        mean_variance = mixture.weights_ @ mixture.covariances_
         last = self.vae.code_layer
-        k = len(within)
+        k = len(mean_variance)
         last.weight[k:] = 0
-        last.bias[k:] = torch.as_tensor(np.log(0.1 * within + LEAST_VARIANCE))
+        last.bias[k:] = torch.as_tensor(np.log(0.1 * mean_variance + LEAST_VARIANCE))
 
 
 @dataclass(eq=False, repr=False)

@@ -40,7 +40,7 @@ class ImageLayers(NamedTuple):
     kernel_size: int = 3
 
 
-def standard_normal_log_prob(z: Tensor) -> Tensor:
+def _standard_normal_log_prob(z: Tensor) -> Tensor:
     """log N(z; 0, I), summed over the last axis."""
     return -(z.square() + LOG_2PI).sum(-1) / 2
 
@@ -149,12 +149,12 @@ class AbstractVAENet(nn.Module):
             shape = (n_samples, *mean.shape)
             eps = torch.randn(shape, dtype=mean.dtype, device=mean.device)
         z = mean + (log_var / 2).exp() * eps
-        log_q = standard_normal_log_prob(eps) - log_var.sum(-1) / 2
+        log_q = _standard_normal_log_prob(eps) - log_var.sum(-1) / 2
         return self.log_likelihood(X, z, y) + self.log_prior(z) - log_q
 
     def log_prior(self, z) -> Tensor:
         """log p(z): (..., n)."""
-        return standard_normal_log_prob(z)
+        return _standard_normal_log_prob(z)
 
     def draw_codes(self, n: int) -> Tensor:
         """Codes from the prior."""

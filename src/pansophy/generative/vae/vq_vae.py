@@ -110,8 +110,8 @@ class VQVAENet(nn.Module):
         q = self.codebook[codes]
         if self.training:
             self.used += torch.bincount(codes.flatten(), minlength=len(self.used))
-        through = e + (q - e).detach()
-        log_px = self.likelihood.log_prob(X, self.scores(through)).sum(-1)
+        straight_through = e + (q - e).detach()
+        log_px = self.likelihood.log_prob(X, self.scores(straight_through)).sum(-1)
         apart = lambda a, b: (a - b).square().sum((1, 2)) / 2
         losses = {
             "reconstruction": -batch_mean(log_px, batch),

@@ -72,7 +72,7 @@ class SparseFeatures(NamedTuple):
         work = lambda b, e: loops.add_label_scores(
             A.indptr, A.indices, A.data, self.first, self.label, w, b, e, U
         )
-        run_in_pieces(work, A.indptr)
+        _run_in_pieces(work, A.indptr)
         return U
 
     def sums(self, R):
@@ -82,14 +82,14 @@ class SparseFeatures(NamedTuple):
         work = lambda b, e: loops.weight_gradient(
             A.indptr, A.indices, A.data, self.first, self.label, R, b, e, G
         )
-        run_in_pieces(work, A.indptr)
+        _run_in_pieces(work, A.indptr)
         return G
 
 
-def run_in_pieces(work, indptr):
+def _run_in_pieces(work, indptr):
     """Run work(begin, end) over pieces of about equal numbers of entries."""
-    at = np.linspace(0, indptr[-1], N_PIECES + 1)[1:-1]
-    cuts = np.r_[0, np.searchsorted(indptr, at), len(indptr) - 1]
+    targets = np.linspace(0, indptr[-1], N_PIECES + 1)[1:-1]
+    cuts = np.r_[0, np.searchsorted(indptr, targets), len(indptr) - 1]
     tasks = (
         (lambda b=int(b), e=int(e): work(b, e)) for b, e in pairwise(cuts) if e > b
     )
@@ -106,23 +106,23 @@ def build_features(X, codes, k, everything) -> SparseFeatures:
         first = np.arange(d + 1) * k
         label = np.tile(np.arange(k), d)
     else:
-        pairs = np.unique(entry_columns(C) * k + codes[C.indices])
+        pairs = np.unique(_entry_columns(C) * k + codes[C.indices])
         label = pairs % k
         first = np.searchsorted(pairs, np.arange(d + 1) * k)
     return SparseFeatures(
-        with_compact_indices(A),
-        with_compact_indices(C),
+        _with_compact_indices(A),
+        _with_compact_indices(C),
         first.astype(np.int64),
         label.astype(np.int64),
     )
 
 
-def entry_columns(C):
+def _entry_columns(C):
     """Column of each stored entry."""
     return np.repeat(np.arange(C.shape[1]), np.diff(C.indptr))
 
 
-def with_compact_indices(A):
+def _with_compact_indices(A):
     """The matrix with index arrays of one type, so that loops compile once."""
     A.indptr = A.indptr.astype(np.int64)
     A.indices = A.indices.astype(np.int32)
@@ -155,7 +155,7 @@ class WeightLayout(NamedTuple):
         return np.concatenate([w, T.ravel()[self.transitions], *ends])
 
 
-def chain_potentials(F: SparseFeatures, layout: WeightLayout, theta, ends):
+def _chain_potentials(F: SparseFeatures, layout: WeightLayout, theta, ends):
     """Chain and evidence of eq. (1), and the logarithm of the scale of the chain."""
     w, T, b, e = layout.split(theta)
     U = F.scores(w, layout.k)
@@ -176,7 +176,7 @@ def feature_counts(F, layout, P, pairs, ends):
 
 def neg_log_likelihood(theta, F, layout, ends, observed):
     """sum (log Z - S) of eq. (3) and its gradient."""
-    chain, evidence, extra = chain_potentials(F, layout, theta, ends)
+    chain, evidence, extra = _chain_potentials(F, layout, theta, ends)
     E = expected_counts(chain, evidence)
     expected = feature_counts(F, layout, E.counts, E.trans, ends)
     return E.loglik + extra - theta @ observed, expected - observed
@@ -281,7 +281,7 @@ class ChainCRF(Estimator):
         check_params(self)
         X = as_sequence_list(X)
         M, ends = self._read(X, lengths, fitting=True)
-        labels = matched_labels(y, ends)
+        labels = _matched_labels(y, ends)
         self.classes_, codes = class_codes(labels)
         k = len(self.classes_)
         F = build_features(M, codes, k, self.all_possible_states)
@@ -405,12 +405,14 @@ class ChainCRF(Estimator):
         check_is_fitted(self, "coef_")
         M, ends = self._read(X, lengths)
         k = len(self.classes_)
-        F = SparseFeatures(with_compact_indices(M), M.tocsc(), self.first_, self.label_)
+        F = SparseFeatures(
+            _with_compact_indices(M), M.tocsc(), self.first_, self.label_
+        )
         layout = WeightLayout(k, len(self.coef_), self.transition_index_, self.boundary)
         theta = layout.concatenate(
             self.coef_, self.transitions_, self.start_, self.end_
         )
-        return chain_potentials(F, layout, theta, ends)
+        return _chain_potentials(F, layout, theta, ends)
 
     def predict(self, X, lengths=None):
         """The most probable labels of each sequence: lists, or (n,) as X."""
@@ -419,14 +421,14 @@ class ChainCRF(Estimator):
             return []
         chain, evidence, _ = self._potentials(X, lengths)
         labels = self.classes_[viterbi(chain, evidence)[0]]
-        return split_like(labels, evidence.ends, X)
+        return _split_like(labels, evidence.ends, X)
 
     def predict_proba(self, X, lengths=None):
         """Marginal probability of the labels of every token, in the form of X."""
         X = as_sequence_list(X)
         chain, evidence, _ = self._potentials(X, lengths)
         P, _ = smooth_chain(chain, evidence)
-        return split_like(P, evidence.ends, X)
+        return _split_like(P, evidence.ends, X)
 
     def predict_marginals(self, X, lengths=None):
         """Marginal probabilities as a dict for each token, as in CRFsuite."""
@@ -438,7 +440,7 @@ class ChainCRF(Estimator):
     def log_likelihood(self, X, y, lengths=None) -> float:
         """log P(y | x), summed over all sequences."""
         chain, evidence, log_shift = self._potentials(as_sequence_list(X), lengths)
-        labels = matched_labels(y, evidence.ends)
+        labels = _matched_labels(y, evidence.ends)
         codes = np.searchsorted(self.classes_, labels)
         codes = np.minimum(codes, len(self.classes_) - 1)
         if (self.classes_[codes] != labels).any():
@@ -452,10 +454,10 @@ class ChainCRF(Estimator):
     def score(self, X, y, lengths=None) -> float:
         """Accuracy over tokens."""
         X = as_sequence_list(X)
-        predicted = flat_labels(self.predict(X, lengths))
+        predicted = _flat_labels(self.predict(X, lengths))
         parts = [len(s) for s in X] if isinstance(X, (list, tuple)) else lengths
         ends = np.cumsum([len(predicted)] if parts is None else parts)
-        return float(np.mean(predicted == matched_labels(y, ends)))
+        return float(np.mean(predicted == _matched_labels(y, ends)))
 
     @property
     def attributes_(self) -> list[str]:
@@ -470,11 +472,11 @@ class ChainCRF(Estimator):
         """Weight of each pair of attribute (its name, or its column) and label."""
         names = self.attributes_ or range(self.n_features_in_)
         classes = self.classes_.tolist()
-        out = {}
+        weights = {}
         for a, name in enumerate(names):
             for q in range(self.first_[a], self.first_[a + 1]):
-                out[name, classes[self.label_[q]]] = float(self.coef_[q])
-        return out
+                weights[name, classes[self.label_[q]]] = float(self.coef_[q])
+        return weights
 
     @property
     def transition_features_(self) -> dict:
@@ -488,9 +490,9 @@ class ChainCRF(Estimator):
         }
 
 
-def flat_labels(y):
+def _flat_labels(y):
     """Labels of all sequences end to end."""
-    if not is_list_of_sequences(y):
+    if not _is_list_of_sequences(y):
         return np.asarray(y)
     labels = [v for part in y for v in part]
     if len({isinstance(v, str) for v in labels}) > 1 or None in labels:
@@ -498,17 +500,17 @@ def flat_labels(y):
     return np.array(labels)
 
 
-def is_list_of_sequences(y) -> bool:
+def _is_list_of_sequences(y) -> bool:
     """Whether y is a list of sequences of labels."""
     is_list = isinstance(y, (list, tuple)) and len(y) > 0
     return is_list and (isinstance(y[0], (list, tuple)) or np.ndim(y[0]) > 0)
 
 
-def matched_labels(y, ends):
+def _matched_labels(y, ends):
     """Labels end to end, if there is one for each token of each sequence."""
     y = as_sequence_list(y)
-    labels = flat_labels(y)
-    if is_list_of_sequences(y):
+    labels = _flat_labels(y)
+    if _is_list_of_sequences(y):
         if len(y) != len(ends):
             raise ValueError(f"X has {len(ends)} sequences, but y has {len(y)}.")
         pairs = zip(np.diff(ends, prepend=0).tolist(), map(len, y), strict=True)
@@ -523,7 +525,7 @@ def matched_labels(y, ends):
     return labels
 
 
-def split_like(values, ends, X):
+def _split_like(values, ends, X):
     """Rows split into sequences as X is; labels of lists as lists."""
     if not isinstance(X, (list, tuple)):
         return values

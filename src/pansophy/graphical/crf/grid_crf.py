@@ -102,7 +102,7 @@ class PixelBeliefs(NamedTuple):
     log_z: float
 
 
-def normalise_log_rows(L):
+def _normalise_log_rows(L):
     """exp L with rows that sum to 1, and the logarithms of the sums."""
     top = L.max(axis=1, keepdims=True)
     P = np.exp(L - top)
@@ -120,7 +120,7 @@ def propagate_beliefs(p: PixelGrid, U, a, messages=None) -> PixelBeliefs:
     M = np.full((2 * m, k), 1 / k) if messages is None else messages
     for _ in range(MAX_BP_ROUNDS if m else 0):
         log_b = U + p.incidence @ np.log(M)
-        c, _ = normalise_log_rows(log_b[sender] - np.log(M[reverse]))
+        c, _ = _normalise_log_rows(log_b[sender] - np.log(M[reverse]))
         new = (1 - BP_DAMPING) * (1 + attraction * c) / (
             k + attraction
         ) + BP_DAMPING * M
@@ -129,20 +129,20 @@ def propagate_beliefs(p: PixelGrid, U, a, messages=None) -> PixelBeliefs:
         if converged:
             break
     log_b = U + p.incidence @ np.log(M)
-    P, log_n = normalise_log_rows(log_b)
+    P, log_n = _normalise_log_rows(log_b)
     if not m:
         return PixelBeliefs(M, P, np.zeros(0), float(log_n.sum()))
-    c, log_c = normalise_log_rows(log_b[sender] - np.log(M[reverse]))
-    same = (c[:m] * c[m:]).sum(axis=1)
-    pair_sum = 1 + np.expm1(a) * same  # sums of c_ij exp(a [l = l']) c_ji
+    c, log_c = _normalise_log_rows(log_b[sender] - np.log(M[reverse]))
+    agreement = (c[:m] * c[m:]).sum(axis=1)
+    pair_sum = 1 + np.expm1(a) * agreement  # sums of c_ij exp(a [l = l']) c_ji
     degree = np.bincount(np.r_[i, j], minlength=n)
     log_z = (np.log(pair_sum) + log_c[:m] + log_c[m:]).sum() - (
         (degree - 1) * log_n
     ).sum()
-    return PixelBeliefs(M, P, np.exp(a) * same / pair_sum, float(log_z))
+    return PixelBeliefs(M, P, np.exp(a) * agreement / pair_sum, float(log_z))
 
 
-def neighbor_votes(p: PixelGrid, y, weight, k):
+def _neighbor_votes(p: PixelGrid, y, weight, k):
     """sum over neighbours j of weight_ij [y_j = l]: (n, k)."""
     i, j = p.pairs.T
     cell = np.r_[i * k + y[j], j * k + y[i]]
@@ -186,27 +186,29 @@ class GridObjective:
     def bethe(self, t, p, y, U, v):
         """Eq. (3) of one image: value, gradient by pixel and label, and by v."""
         a = p.similarity @ v
-        at = np.arange(len(y))
+        pixels = np.arange(len(y))
         result = propagate_beliefs(p, U, a, self.messages[t])
         self.messages[t] = result.messages
-        same = p.agree(y)
-        value = result.log_z - U[at, y].sum() - a[same].sum()
+        agrees = p.agree(y)
+        value = result.log_z - U[pixels, y].sum() - a[agrees].sum()
         R = result.marginals.copy()
-        R[at, y] -= 1
-        return value, R, p.similarity.T @ (result.agree - same)
+        R[pixels, y] -= 1
+        return value, R, p.similarity.T @ (result.agree - agrees)
 
     def pseudo(self, t, p, y, U, v):
         """Eq. (5) of one image: value, gradient by pixel and label, and by v."""
-        seen = np.stack([neighbor_votes(p, y, near, self.k) for near in p.similarity.T])
-        at = np.arange(len(y))
+        seen = np.stack(
+            [_neighbor_votes(p, y, near, self.k) for near in p.similarity.T]
+        )
+        pixels = np.arange(len(y))
         Z = U + np.tensordot(v, seen, axes=1)
-        R, log_n = normalise_log_rows(Z)
-        value = (log_n - Z[at, y]).sum()
-        R[at, y] -= 1
+        R, log_n = _normalise_log_rows(Z)
+        value = (log_n - Z[pixels, y]).sum()
+        R[pixels, y] -= 1
         return value, R, np.tensordot(seen, R, axes=([1, 2], [0, 1]))
 
 
-def independent_pixels(problem: GridObjective, max_iter, tol) -> np.ndarray:
+def _independent_pixels(problem: GridObjective, max_iter, tol) -> np.ndarray:
     """The weights that minimise J with v = 0: logistic regression of the pixels."""
     from ...optim.nonsmooth.orthant_wise import orthant_lbfgs  # imported when needed
 
@@ -302,7 +304,7 @@ class GridCRF(Estimator):
         )
 
         check_params(self)
-        images = check_images(X)
+        images = _check_images(X)
         labels = [np.asarray(v) for v in y]
         if [v.shape for v in labels] != [x.shape[:2] for x in images]:
             raise ValueError("y must hold a label for each pixel of each image of X.")
@@ -322,7 +324,7 @@ class GridCRF(Estimator):
             self.objective == "pseudo",
         )
         tol = self.tol * len(flat)
-        independent = independent_pixels(problem, self.max_iter, tol)
+        independent = _independent_pixels(problem, self.max_iter, tol)
         run = lambda task: orthant_lbfgs(
             problem, independent, max_iter=self.max_iter, tol=tol, task=task
         )
@@ -348,10 +350,12 @@ class GridCRF(Estimator):
         W, b, _ = problem.split(independent)
         images = [p.X.reshape(*p.shape, -1) for p in problem.grids]
         y = np.concatenate(problem.codes)
-        alone = np.concatenate([(p.X @ W + b).argmax(axis=1) for p in problem.grids])
+        labels_alone = np.concatenate(
+            [(p.X @ W + b).argmax(axis=1) for p in problem.grids]
+        )
         coupled = np.concatenate([v.ravel() for v in self.predict(images)])
         right = np.mean(coupled == self.classes_[y])
-        plain = max(np.mean(alone == y), np.bincount(y).max() / len(y))
+        plain = max(np.mean(labels_alone == y), np.bincount(y).max() / len(y))
         error = np.sqrt(plain * (1 - plain) / len(y))  # one standard error of a share
         return bool(right < plain - error)
 
@@ -371,7 +375,7 @@ class GridCRF(Estimator):
     def _potentials(self, X):
         """Images with U (n, k) and a (m,) of eq. (2)."""
         check_is_fitted(self, "coef_")
-        for x in check_images(X):
+        for x in _check_images(X):
             if x.shape[2] != self.n_features_in_:
                 raise ValueError(
                     f"images must have {self.n_features_in_} numbers a pixel, got "
@@ -382,16 +386,16 @@ class GridCRF(Estimator):
 
     def predict(self, X):
         """Labels of every image, see `decode`: list of arrays (h, w)."""
-        out = []
+        label_images = []
         for p, U, a in self._potentials(X):
             if self.decode == "marginal":
                 labels = propagate_beliefs(p, U, a).marginals.argmax(axis=1)
             elif len(a) and a.min() < 0:
-                labels = iterated_conditional_modes(p, U, a)
+                labels = _iterated_conditional_modes(p, U, a)
             else:
                 labels = alpha_expansion(-U, p.pairs, a).labels
-            out.append(self.classes_[labels].reshape(p.shape))
-        return out
+            label_images.append(self.classes_[labels].reshape(p.shape))
+        return label_images
 
     def predict_proba(self, X):
         """Marginals of the labels of every pixel: list of arrays (h, w, k)."""
@@ -409,7 +413,7 @@ class GridCRF(Estimator):
         return float(np.concatenate(right).mean())
 
 
-def check_images(X):
+def _check_images(X):
     """Images as arrays (h, w, d) of finite numbers."""
     images = [np.asarray(x, dtype=float) for x in X]
     images = [x[:, :, None] if x.ndim == 2 else x for x in images]
@@ -422,7 +426,7 @@ def check_images(X):
     return images
 
 
-def iterated_conditional_modes(p, U, a, rounds=100):
+def _iterated_conditional_modes(p, U, a, rounds=100):
     """Set each colour of a checkerboard to its best labels until nothing changes."""
     h, w = p.shape
     color = np.add.outer(np.arange(h), np.arange(w)).ravel() % 2
@@ -430,7 +434,7 @@ def iterated_conditional_modes(p, U, a, rounds=100):
     for _ in range(rounds):
         previous = y
         for parity in (0, 1):
-            best = (U + neighbor_votes(p, y, a, U.shape[1])).argmax(axis=1)
+            best = (U + _neighbor_votes(p, y, a, U.shape[1])).argmax(axis=1)
             y = np.where(color == parity, best, y)
         if (y == previous).all():
             break

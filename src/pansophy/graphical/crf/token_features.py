@@ -93,17 +93,17 @@ def check_sequence_list(X) -> None:
             )
 
 
-def nested_pairs(token):
+def _nested_pairs(token):
     """Pairs (name, value) of a token with nested features."""
     for name, value in token.items():
-        yield from flatten_feature(name, value)
+        yield from _flatten_feature(name, value)
 
 
-def flatten_feature(name, value):
+def _flatten_feature(name, value):
     """Pairs (name, value) of a feature that may be a dict, a list or a set."""
     if isinstance(value, dict):
         for key, part in value.items():
-            yield from flatten_feature(f"{name}:{key}", part)
+            yield from _flatten_feature(f"{name}:{key}", part)
     elif isinstance(value, NESTED_TYPES) and all(
         isinstance(word, str) for word in value
     ):
@@ -136,7 +136,7 @@ def vectorize_tokens(X, vocabulary=None):
         for token in sequence:
             if isinstance(token, dict):
                 is_flat = FLAT_TYPES.issuperset(map(type, token.values()))
-                pairs = token.items() if is_flat else nested_pairs(token)
+                pairs = token.items() if is_flat else _nested_pairs(token)
             else:
                 pairs = ((v, 1) for v in token)
             for name, value in pairs:

@@ -16,7 +16,7 @@ from ...core.loops.compiled import compiled
 
 
 @compiled
-def draw_random_row(lanes, r, n):
+def _draw_random_row(lanes, r, n):
     """One step of the first n generators, into r."""
     for k in range(n):
         s0, s1, s2, s3 = lanes[0, k], lanes[1, k], lanes[2, k], lanes[3, k]
@@ -55,12 +55,21 @@ def ising_sweeps(x, kind, T, lanes, r, width, wrapped, sweeps):
             for i in range(1, height + 1):
                 o = (i - 1 + c) & 1
                 n = (width - o + 1) // 2
-                draw_random_row(lanes, r, n)
-                up, down, same = x[1 - c, i - 1], x[1 - c, i + 1], x[1 - c, i]
-                beside = same[2 * o :]
+                _draw_random_row(lanes, r, n)
+                row_above, row_below, row = (
+                    x[1 - c, i - 1],
+                    x[1 - c, i + 1],
+                    x[1 - c, i],
+                )
+                neighbors_in_row = row[2 * o :]
                 spins, field_kind = x[c, i], kind[c, i]
                 for k in range(n):
-                    a = up[k + 1] + down[k + 1] + same[k + 1] + beside[k]
+                    a = (
+                        row_above[k + 1]
+                        + row_below[k + 1]
+                        + row[k + 1]
+                        + neighbors_in_row[k]
+                    )
                     spins[k + 1] = 1 if r[k] < T[field_kind[k + 1], a + 4] else -1
             if wrapped:
                 wrap_borders(x[c], height, width)
@@ -78,7 +87,7 @@ def potts_sweeps(x, P, E, lanes, r, wrapped, sweeps):
     for _ in range(sweeps):
         for c in range(2):
             for i in range(1, height + 1):
-                draw_random_row(lanes, r, width)
+                _draw_random_row(lanes, r, width)
                 for j in range(1 + ((i + c) & 1), width + 1, 2):
                     for a in range(q + 1):
                         count[a] = 0

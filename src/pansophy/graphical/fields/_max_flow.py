@@ -45,7 +45,7 @@ def build_arcs(n, pairs, capacity, reverse_capacity):
 
 
 @compiled
-def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
+def _augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
     """Saturate the path through the arc `bridge` from S to T; number of orphans."""
     amount = residual[bridge]
     i = head[twin[bridge]]
@@ -95,7 +95,7 @@ def augment_path(bridge, terminal, head, residual, twin, parent_arc, orphans):
 
 
 @compiled
-def distance_to_root(j, head, parent_arc, stamp, depth, clock):
+def _distance_to_root(j, head, parent_arc, stamp, depth, clock):
     """Arcs from j to its root, or -1 if the path is broken; stamps the path."""
     d = 0
     k = j
@@ -118,7 +118,7 @@ def distance_to_root(j, head, parent_arc, stamp, depth, clock):
 
 
 @compiled
-def adopt_orphan(
+def _adopt_orphan(
     i, first_arc, head, residual, twin, tree, parent_arc, stamp, depth, clock
 ):
     """The arc to a new parent of orphan i that is connected to the root, or NONE."""
@@ -130,7 +130,7 @@ def adopt_orphan(
             continue
         is_open = residual[twin[a]] > 0 if tree[i] == 1 else residual[a] > 0
         if is_open:
-            d = distance_to_root(j, head, parent_arc, stamp, depth, clock)
+            d = _distance_to_root(j, head, parent_arc, stamp, depth, clock)
             if 0 < d < least_depth:
                 best_arc, least_depth = a, d
     if best_arc != NONE:
@@ -192,14 +192,14 @@ def minimum_cut(terminal, first_arc, head, residual, twin):
             queue_head = queue_head + 1 if queue_head < n else 0
             continue
         clock += 1
-        count = augment_path(
+        count = _augment_path(
             bridge, terminal, head, residual, twin, parent_arc, orphans
         )
         k = 0
         while k < count:
             o = orphans[k]
             k += 1
-            parent_arc[o] = adopt_orphan(
+            parent_arc[o] = _adopt_orphan(
                 o,
                 first_arc,
                 head,

@@ -34,7 +34,7 @@ class CutResult(NamedTuple):
     energy: float
 
 
-def check_node_pairs(pairs, n):
+def _check_node_pairs(pairs, n):
     """Pairs (m, 2) of different nodes as int32."""
     pairs = np.asarray(pairs)
     pairs = pairs.reshape(0, 2) if pairs.size == 0 else pairs
@@ -71,7 +71,7 @@ def binary_cut(unary, pairs, tables) -> CutResult:
     if c.ndim != 2 or c.shape[1] != 2:
         raise ValueError(f"unary must have shape (n, 2), got {c.shape}.")
     n = len(c)
-    pairs = check_node_pairs(pairs, n)
+    pairs = _check_node_pairs(pairs, n)
     t = np.asarray(tables, dtype=float)
     if t.shape not in ((2, 2), (len(pairs), 2, 2)):
         raise ValueError(f"tables must have shape ({len(pairs)}, 2, 2), got {t.shape}.")
@@ -185,7 +185,7 @@ def alpha_expansion(
     if c.ndim != 2 or c.shape[1] < 1 or not np.isfinite(c).all():
         raise ValueError(f"unary must be finite of shape (n, q), got {c.shape}.")
     n, q = c.shape
-    pairs = check_node_pairs(pairs, n)
+    pairs = _check_node_pairs(pairs, n)
     w = np.broadcast_to(np.asarray(weights, dtype=float), len(pairs))
     if (w < 0).any():
         raise ValueError("weights of pairs must not be negative: that is not a metric.")
@@ -194,25 +194,25 @@ def alpha_expansion(
         raise ValueError(f"start must hold {n} labels from 0 to {q - 1}.")
     i = pairs[:, 0]
     j = pairs[:, 1]
-    at = np.arange(n)
+    nodes = np.arange(n)
 
     def energy(x):
-        return float(c[at, x].sum() + w[x[i] != x[j]].sum())
+        return float(c[nodes, x].sum() + w[x[i] != x[j]].sum())
 
     if q == 2:  # one cut is the global minimum
         t = w[:, None, None] * (1.0 - np.eye(2))
         return binary_cut(c, pairs, t)
     best = energy(x)
     for _ in range(max_iter):
-        before = best
+        old_best = best
         for alpha in range(q):
             t = np.zeros((len(pairs), 2, 2))  # 1: take alpha, 0: keep
             t[:, 0, 0] = w * (x[i] != x[j])
             t[:, 0, 1], t[:, 1, 0] = w * (x[i] != alpha), w * (x[j] != alpha)
-            move = binary_cut(np.stack([c[at, x], c[:, alpha]], 1), pairs, t).labels
+            move = binary_cut(np.stack([c[nodes, x], c[:, alpha]], 1), pairs, t).labels
             new = np.where(move == 1, alpha, x)
             if (value := energy(new)) < best - 1e-12 * abs(best):
                 x, best = new, value
-        if best == before:
+        if best == old_best:
             break
     return CutResult(x, best)

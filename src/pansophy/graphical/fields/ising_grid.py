@@ -69,14 +69,14 @@ def unpack_checkerboard(x, width):
     return a
 
 
-def flip_thresholds(J, fields, T):
+def _flip_thresholds(J, fields, T):
     """Eq. (2) for sums -4 .. 4 and each field, as thresholds of 32-bit integers."""
     a = 2.0 * (J * np.arange(-4, 5) + fields[:, None]) / T
     p = 0.5 * (1.0 + np.tanh(0.5 * a))
     return np.minimum(p * 2.0**32, 2.0**32 - 1).astype(np.uint32)
 
 
-def neighbor_sum(s, boundary):
+def _neighbor_sum(s, boundary):
     """n_i: the sum of the four neighbours of each pixel."""
     mode = "wrap" if boundary == "periodic" else "constant"
     p = np.pad(s, ((1, 1), (1, 1)), mode=mode)
@@ -226,7 +226,7 @@ class IsingGrid(Estimator):
         def step(state):
             s = state.position.copy()
             for colour in (colors == c for c in range(colors.max() + 1)):
-                a = J * neighbor_sum(s, self.boundary) + h
+                a = J * _neighbor_sum(s, self.boundary) + h
                 s[colour] = np.where(a == 0, s, np.sign(a))[colour]
             return FixedPointState(s, float(np.mean(s != state.position)))
 
@@ -266,7 +266,7 @@ class IsingGrid(Estimator):
         s = s[None] if s.ndim == 2 else s
         grid = cls(s.shape[1:], boundary=boundary)
         s = grid._spins(s).astype(float)
-        n = np.stack([neighbor_sum(p, boundary) for p in s])
+        n = np.stack([_neighbor_sum(p, boundary) for p in s])
         A = np.stack([n.ravel(), np.ones(n.size)], axis=1)
         y = s.ravel()
         from ...optim import minimize
@@ -330,9 +330,9 @@ class IsingChain:
         colors = [self.colors == c for c in range(3)]
         for _ in range(sweeps):
             for colour in colors:
-                a = (self.J * neighbor_sum(self.spins, boundary) + self.h)[colour] / T
-                up = self.rng.random(len(a)) < 0.5 * (1.0 + np.tanh(a))
-                self.spins[colour] = np.where(up, 1, -1)
+                a = (self.J * _neighbor_sum(self.spins, boundary) + self.h)[colour] / T
+                is_up = self.rng.random(len(a)) < 0.5 * (1.0 + np.tanh(a))
+                self.spins[colour] = np.where(is_up, 1, -1)
 
     def run(self, sweeps: int, T: float = 1.0):
         """Update every spin `sweeps` times."""
@@ -342,7 +342,7 @@ class IsingChain:
             self.run_three_colors(sweeps, T)
             return
         if self.table[0] != T:
-            self.table = T, flip_thresholds(self.J, self.fields, T)
+            self.table = T, _flip_thresholds(self.J, self.fields, T)
         ising_sweeps(
             self.x,
             self.kind,

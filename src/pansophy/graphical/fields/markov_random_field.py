@@ -101,7 +101,7 @@ class MarkovRandomField(Estimator):
                 "this field has cliques but no tables: give a dict of tables, or call "
                 "fit first."
             )
-        tables = [(clique_names(c), t) for c, t in self.cliques.items()]
+        tables = [(_clique_names(c), t) for c, t in self.cliques.items()]
         tables += [((v,), t) for v, t in (self.unary or {}).items()]
         sizes: dict[str, Any] = {}
         for names, table in tables:
@@ -137,7 +137,7 @@ class MarkovRandomField(Estimator):
         """log p of each row."""
         graph = self._graph()
         codes, _ = encode_table(X, graph.space)
-        reject_missing_codes(codes)
+        _reject_missing_codes(codes)
         return graph.log_value(codes) - graph.log_partition()
 
     def fit(self, X, y=None, sample_weight=None):
@@ -157,12 +157,12 @@ class MarkovRandomField(Estimator):
         """
         check_params(self)
         codes, space = encode_table(X)
-        reject_missing_codes(codes)
+        _reject_missing_codes(codes)
         n = len(codes)
         weight = check_sample_weight(sample_weight, n)
         weight = np.ones(n) if weight is None else weight
         scopes = [(v,) for v in range(len(space.names))]
-        scopes += [tuple(sorted(space.numbers(clique_names(c)))) for c in self.cliques]
+        scopes += [tuple(sorted(space.numbers(_clique_names(c)))) for c in self.cliques]
         scopes = list(dict.fromkeys(scopes))
         rows, back = np.unique(codes, axis=0, return_inverse=True)
         share = np.bincount(back.ravel(), weight) / weight.sum()
@@ -204,12 +204,12 @@ class MarkovRandomField(Estimator):
         )
 
 
-def clique_names(clique) -> tuple[str, ...]:
+def _clique_names(clique) -> tuple[str, ...]:
     """A clique as a tuple of names."""
     return (clique,) if isinstance(clique, str) else tuple(clique)
 
 
-def reject_missing_codes(codes):
+def _reject_missing_codes(codes):
     """Raise if a code is missing."""
     if (codes < 0).any():
         j = int(np.argmax((codes < 0).any(axis=0)))
@@ -254,25 +254,27 @@ class FieldLikelihood:
         """log Z and the marginals of all scopes under the model, end to end."""
         d = len(self.sizes)
         if math.prod(self.sizes) <= MAX_ENUMERATED_STATES:
-            everything = tuple(range(d))
+            all_variables = tuple(range(d))
             logs = np.zeros(self.sizes)
             for s, t in zip(self.scopes, tables, strict=True):
-                logs = logs + broadcast_factor(Factor(s, t), everything)
+                logs = logs + broadcast_factor(Factor(s, t), all_variables)
             top = logs.max()
             p = np.exp(logs - top)
             total = p.sum()
             p /= total
-            rest = [tuple(v for v in everything if v not in s) for s in self.scopes]
-            out = [p.sum(axis=r).ravel() for r in rest]
-            return float(np.log(total) + top), np.concatenate(out)
+            rest = [tuple(v for v in all_variables if v not in s) for s in self.scopes]
+            marginals = [p.sum(axis=r).ravel() for r in rest]
+            return float(np.log(total) + top), np.concatenate(marginals)
         factors = [
             make_factor(s, np.exp(t - t.max()), float(t.max()))
             for s, t in zip(self.scopes, tables, strict=True)
         ]
         space = VariableSpace.of_sizes(self.sizes)
         tree = JunctionTree(factors, space)
-        out = [tree.marginal(*[space.names[v] for v in s]).prob for s in self.scopes]
-        return tree.log_evidence, np.concatenate([p.ravel() for p in out])
+        marginals = [
+            tree.marginal(*[space.names[v] for v in s]).prob for s in self.scopes
+        ]
+        return tree.log_evidence, np.concatenate([p.ravel() for p in marginals])
 
     def pseudo(self, t):
         """-PL and its gradient, eq. (3)."""
@@ -289,17 +291,17 @@ class FieldLikelihood:
                 axis = s.index(v)
                 step = math.prod(self.shapes[k][axis + 1 :])
                 base = self.place[k] - self.rows[:, v] * step
-                at = base[:, None] + step * np.arange(size)
-                logits += tables[k].ravel()[at]
-                uses.append((k, at))
+                cells = base[:, None] + step * np.arange(size)
+                logits += tables[k].ravel()[cells]
+                uses.append((k, cells))
             logits -= logits.max(axis=1, keepdims=True)
             log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
             value -= self.share @ log_p[n, self.rows[:, v]]
             error = np.exp(log_p)
             error[n, self.rows[:, v]] -= 1.0
             error *= self.share[:, None]
-            for k, at in uses:
+            for k, cells in uses:
                 width = self.start[k + 1] - self.start[k]
-                add = np.bincount(at.ravel(), error.ravel(), minlength=width)
+                add = np.bincount(cells.ravel(), error.ravel(), minlength=width)
                 grad[self.start[k] : self.start[k + 1]] += add
         return value + 0.5 * self.alpha * (t @ t), grad + self.alpha * t

@@ -187,9 +187,11 @@ class PottsGrid(Estimator):
         for _ in range(sweeps):
             for c in range(3):
                 colour = colors == c
-                one = np.pad(x[1:-1, 1:-1], 1, mode="wrap")[..., None] == np.arange(q)
-                n = one[:-2, 1:-1] + one[2:, 1:-1].astype(int)
-                n = n + one[1:-1, :-2] + one[1:-1, 2:]
+                indicators = np.pad(x[1:-1, 1:-1], 1, mode="wrap")[
+                    ..., None
+                ] == np.arange(q)
+                n = indicators[:-2, 1:-1] + indicators[2:, 1:-1].astype(int)
+                n = n + indicators[1:-1, :-2] + indicators[1:-1, 2:]
                 a = (U + self.coupling * n)[colour] / T
                 p = np.cumsum(np.exp(a - a.max(axis=1, keepdims=True)), axis=1)
                 u = rng.random(len(p)) * p[:, -1]
@@ -206,11 +208,11 @@ class PottsGrid(Estimator):
         def step(state):
             x = state.position.copy()
             for colour in (colors == c for c in range(colors.max() + 1)):
-                one = (x[..., None] == np.arange(q)).astype(float)
-                p = np.pad(one, ((1, 1), (1, 1), (0, 0)), mode=mode)
+                indicators = (x[..., None] == np.arange(q)).astype(float)
+                p = np.pad(indicators, ((1, 1), (1, 1), (0, 0)), mode=mode)
                 n = p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:]
                 score = (
-                    U + self.coupling * n + 1e-12 * one
+                    U + self.coupling * n + 1e-12 * indicators
                 )  # at ties a pixel keeps its label
                 x[colour] = score.argmax(axis=2)[colour]
             return FixedPointState(x, float(np.mean(x != state.position)))

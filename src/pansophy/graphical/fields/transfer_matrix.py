@@ -22,14 +22,14 @@ import numpy as np
 MAX_ROW_STATES = 1 << 20
 
 
-def apply_kronecker(a, M):
+def _apply_kronecker(a, M):
     """(M x ... x M) a, one axis at a time."""
     for axis in range(a.ndim):
         a = np.moveaxis(np.tensordot(M, a, axes=(1, axis)), 0, axis)
     return a
 
 
-def row_log_weights(U, L):
+def _row_log_weights(U, L):
     """log w_t of eq. (2): the pixels of a row U (m, q) and the pairs in it."""
     m, q = U.shape
     w = np.zeros((q,) * m)
@@ -66,10 +66,10 @@ def transfer_matrix_inference(U, L):
     forward = []
     a = None
     for t in range(height):
-        w = row_log_weights(U[t], L)
+        w = _row_log_weights(U[t], L)
         log_z += w.max()
         weights.append(np.exp(w - w.max()))
-        a = weights[t] if a is None else weights[t] * apply_kronecker(a, M.T)
+        a = weights[t] if a is None else weights[t] * _apply_kronecker(a, M.T)
         log_z += np.log(a.sum())
         a = a / a.sum()
         forward.append(a)
@@ -79,22 +79,22 @@ def transfer_matrix_inference(U, L):
         joint = forward[t] * b
         joint /= joint.sum()
         for j in range(width):
-            others = tuple(k for k in range(width) if k != j)
-            P[t, j] = joint.sum(axis=others)
-        b = apply_kronecker(weights[t] * b, M)
+            other_axes = tuple(k for k in range(width) if k != j)
+            P[t, j] = joint.sum(axis=other_axes)
+        b = _apply_kronecker(weights[t] * b, M)
         b /= b.max()
     return float(log_z), P
 
 
 def neighbor_pairs(height, width, periodic=False):
     """Pairs (m, 2) of neighbouring pixels, numbered along the rows."""
-    at = np.arange(height * width).reshape(height, width)
+    pixels = np.arange(height * width).reshape(height, width)
     if periodic:
-        ends = np.roll(at, -1, axis=1), np.roll(at, -1, axis=0)
-        return np.concatenate([np.stack([at, e], -1).reshape(-1, 2) for e in ends])
-    across = np.stack([at[:, :-1], at[:, 1:]], -1).reshape(-1, 2)
-    down = np.stack([at[:-1], at[1:]], -1).reshape(-1, 2)
-    return np.concatenate([across, down])
+        ends = np.roll(pixels, -1, axis=1), np.roll(pixels, -1, axis=0)
+        return np.concatenate([np.stack([pixels, e], -1).reshape(-1, 2) for e in ends])
+    in_rows = np.stack([pixels[:, :-1], pixels[:, 1:]], -1).reshape(-1, 2)
+    in_columns = np.stack([pixels[:-1], pixels[1:]], -1).reshape(-1, 2)
+    return np.concatenate([in_rows, in_columns])
 
 
 def check_grid_shape(shape, boundary):
@@ -103,11 +103,11 @@ def check_grid_shape(shape, boundary):
         height, width = (index(n) for n in shape)
     except (TypeError, ValueError):
         raise ValueError(f"shape must be (height, width), got {shape!r}.") from None
-    least = 2 if boundary == "periodic" else 1
-    if height < least or width < least:
+    min_side = 2 if boundary == "periodic" else 1
+    if height < min_side or width < min_side:
         raise ValueError(
-            f"the sides of a {boundary} grid must have at least {least} "
-            f"pixel{'s' * (least > 1)}, got {shape!r}."
+            f"the sides of a {boundary} grid must have at least {min_side} "
+            f"pixel{'s' * (min_side > 1)}, got {shape!r}."
         )
     return height, width
 
@@ -159,7 +159,7 @@ def periodic_inference(U, L):
     log_z = height * width * L.max()
     weights = []
     for t in range(height):
-        w = row_log_weights(U[t], L) + first_and_last_pair(L, width)
+        w = _row_log_weights(U[t], L) + _first_and_last_pair(L, width)
         log_z += w.max()
         weights.append(np.exp(w - w.max()).ravel())
     forward = [np.diag(weights[0])]
@@ -174,14 +174,14 @@ def periodic_inference(U, L):
         joint = (forward[t] * B.T).sum(axis=0)
         joint = (joint / joint.sum()).reshape((q,) * width)
         for j in range(width):
-            others = tuple(k for k in range(width) if k != j)
-            P[t, j] = joint.sum(axis=others)
+            other_axes = tuple(k for k in range(width) if k != j)
+            P[t, j] = joint.sum(axis=other_axes)
         B = (T * weights[t]) @ B
         B = B / B.max()
     return float(log_z), P
 
 
-def first_and_last_pair(L, width):
+def _first_and_last_pair(L, width):
     """L between the last and the first pixel of a row, over the states of the row."""
     q = len(L)
     ends = [q if k in (0, width - 1) else 1 for k in range(width)]

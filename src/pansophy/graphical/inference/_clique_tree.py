@@ -26,7 +26,7 @@ RESCALE_EVERY = 8  # products after which a table is rescaled, so that none unde
 
 
 @compiled
-def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
+def _multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     """T *= S along the axes of T."""
     if k == 0:
         T[t0] *= S[s0]
@@ -34,23 +34,23 @@ def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
     last = dims[d0 + k - 1]
     step = strides[q0 + k - 1]
     digit[:k] = 0
-    pos, at = t0, s0
+    pos, cell = t0, s0
     while True:
         if step == 0:
-            v = S[at]
+            v = S[cell]
             for j in range(last):
                 T[pos + j] *= v
         else:
             for j in range(last):
-                T[pos + j] *= S[at + j * step]
+                T[pos + j] *= S[cell + j * step]
         pos += last
         i = k - 2
         while i >= 0:
             digit[i] += 1
-            at += strides[q0 + i]
+            cell += strides[q0 + i]
             if digit[i] < dims[d0 + i]:
                 break
-            at -= strides[q0 + i] * digit[i]
+            cell -= strides[q0 + i] * digit[i]
             digit[i] = 0
             i -= 1
         if i < 0:
@@ -58,7 +58,7 @@ def multiply_table(T, t0, dims, d0, k, S, s0, strides, q0, digit):
 
 
 @compiled
-def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
+def _marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     """S = the sum of T over the axes that S lacks."""
     S[s0 : s0 + size] = 0.0
     if k == 0:
@@ -67,24 +67,24 @@ def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
     last = dims[d0 + k - 1]
     step = strides[q0 + k - 1]
     digit[:k] = 0
-    pos, at = t0, s0
+    pos, cell = t0, s0
     while True:
         if step == 0:
             total = 0.0
             for j in range(last):
                 total += T[pos + j]
-            S[at] += total
+            S[cell] += total
         else:
             for j in range(last):
-                S[at + j * step] += T[pos + j]
+                S[cell + j * step] += T[pos + j]
         pos += last
         i = k - 2
         while i >= 0:
             digit[i] += 1
-            at += strides[q0 + i]
+            cell += strides[q0 + i]
             if digit[i] < dims[d0 + i]:
                 break
-            at -= strides[q0 + i] * digit[i]
+            cell -= strides[q0 + i] * digit[i]
             digit[i] = 0
             i -= 1
         if i < 0:
@@ -92,7 +92,7 @@ def marginalize_table(S, s0, size, T, t0, dims, d0, k, strides, q0, digit):
 
 
 @compiled
-def rescale_table(T, start, end):
+def _rescale_table(T, start, end):
     """Divide a table by its largest value and return its logarithm."""
     top = 0.0
     for i in range(start, end):
@@ -115,17 +115,17 @@ def load_factors(T, geometry, factors, codes, digit, n_products):
     scale = 0.0
     for f in range(len(clique)):
         c = clique[f]
-        at = start[f]
+        cell = start[f]
         for e in range(observed_ptr[f], observed_ptr[f + 1]):
-            at += observed_stride[e] * codes[observed[e]]
+            cell += observed_stride[e] * codes[observed[e]]
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
-        multiply_table(
-            T, table_ptr[c], dims, d0, k, values, at, strides, stride_ptr[f], digit
+        _multiply_table(
+            T, table_ptr[c], dims, d0, k, values, cell, strides, stride_ptr[f], digit
         )
         n_products[c] += 1
         if n_products[c] % RESCALE_EVERY == 0:
-            scale += rescale_table(T, table_ptr[c], table_ptr[c + 1])
+            scale += _rescale_table(T, table_ptr[c], table_ptr[c + 1])
     return scale
 
 
@@ -159,19 +159,19 @@ def pass_messages(T, geometry, M, links, schedule, message, digit, n_products, c
             a0 = far_ptr[e]
             B = near
             b0 = near_ptr[e]
-        marginalize_table(
+        _marginalize_table(
             message, first, size, T, table_ptr[a], dims, da, ka, A, a0, digit
         )
-        scale += rescale_table(message, first, size)
+        scale += _rescale_table(message, first, size)
         m0 = sep_ptr[e]
         for i in range(size):
             new, old = message[i], M[m0 + i]
             M[m0 + i] = new
             message[i] = new / old if old > 0.0 else 0.0
-        multiply_table(T, table_ptr[b], dims, db, kb, message, first, B, b0, digit)
+        _multiply_table(T, table_ptr[b], dims, db, kb, message, first, B, b0, digit)
         n_products[b] += 1
         if n_products[b] % RESCALE_EVERY == 0:
-            scale += rescale_table(T, table_ptr[b], table_ptr[b + 1])
+            scale += _rescale_table(T, table_ptr[b], table_ptr[b + 1])
     return scale
 
 
@@ -186,7 +186,7 @@ def read_marginals(out, T, geometry, output, digit):
         d0, s0 = dim_ptr[c], out_ptr[o]
         k, size = dim_ptr[c + 1] - d0, out_ptr[o + 1] - s0
         q0 = out_stride_ptr[o]
-        marginalize_table(
+        _marginalize_table(
             out, s0, size, T, table_ptr[c], dims, d0, k, out_strides, q0, digit
         )
         total = 0.0
@@ -259,7 +259,7 @@ def multiply_likelihoods(T, geometry, homes, likelihood, like_ptr, observed, dig
         d0 = dim_ptr[c]
         k = dim_ptr[c + 1] - d0
         unit[axis] = 1
-        multiply_table(
+        _multiply_table(
             T, table_ptr[c], dims, d0, k, likelihood, like_ptr[v], unit, first, digit
         )
         unit[axis] = 0

@@ -9,7 +9,7 @@ from ...core.loops.compiled import compiled
 
 
 @compiled
-def cumulative_conditional(g, v, x, w):
+def _cumulative_conditional(g, v, x, w):
     """Cumulative sums of p(x_v | rest), up to a factor, from the factors of v."""
     n = g.sizes[v]
     for a in range(n):
@@ -17,12 +17,12 @@ def cumulative_conditional(g, v, x, w):
     for k in range(g.begin[v], g.begin[v + 1]):
         e = g.edges[k]
         f = g.factor[e]
-        at = g.cell[f]
+        cell = g.cell[f]
         for o in range(g.first[f], g.first[f + 1]):
             if o != e:
-                at += g.stride[o] * x[g.variable[o]]
+                cell += g.stride[o] * x[g.variable[o]]
         for a in range(n):
-            w[a] += g.table[at + a * g.stride[e]]  # logarithms
+            w[a] += g.table[cell + a * g.stride[e]]  # logarithms
     top = w[0]
     for a in range(1, n):
         top = max(top, w[a])
@@ -52,13 +52,13 @@ def gibbs_chain(g, plan, x, state, burn_in, thin, largest, out):
             a = 0
             last = g.sizes[v] - 1
             if starts[k] >= 0:
-                at = starts[k]
+                cell = starts[k]
                 for i in range(first[k], first[k + 1]):
-                    at += strides[i] * x[neighbors[i]]
-                while a < last and cumulative[at + a] <= u:
+                    cell += strides[i] * x[neighbors[i]]
+                while a < last and cumulative[cell + a] <= u:
                     a += 1
             else:
-                u *= cumulative_conditional(g, v, x, w)
+                u *= _cumulative_conditional(g, v, x, w)
                 while a < last and w[a] <= u:
                     a += 1
             x[v] = a

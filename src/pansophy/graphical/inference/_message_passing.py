@@ -61,25 +61,25 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
                 q[x] = math.exp(q[x] - top) if q[x] > -np.inf else 0.0
         for block in range(0, cells, n * step):
             for x in range(n):
-                at = block + x * step
+                block_start = block + x * step
                 if kind < 2:
-                    for i in range(at, at + step):
+                    for i in range(block_start, block_start + step):
                         w[i] *= q[x]
                 else:
-                    for i in range(at, at + step):
+                    for i in range(block_start, block_start + step):
                         w[i] += q[x]
     n, step = g.sizes[v], g.stride[e]
     for x in range(n):
         out[x] = 0.0 if kind < 2 else -np.inf
     for block in range(0, cells, n * step):
         for x in range(n):
-            at = block + x * step
+            block_start = block + x * step
             total = out[x]
             if kind == 0:
-                for i in range(at, at + step):
+                for i in range(block_start, block_start + step):
                     total += w[i]
             else:
-                for i in range(at, at + step):
+                for i in range(block_start, block_start + step):
                     total = max(total, w[i])
             out[x] = total
     if kind < 2:
@@ -88,7 +88,7 @@ def factor_to_variable(g, e, kind, M, u, r, q, w, out):
 
 
 @compiled
-def normalise_and_damp(g, e, kind, M, damping, out):
+def _normalise_and_damp(g, e, kind, M, damping, out):
     """Normalise and damp a new message; returns its distance from the old one."""
     n, m = g.sizes[g.variable[e]], g.message[e]
     top = -np.inf
@@ -118,21 +118,21 @@ def message_sweep(g, order, kind, M, new, u, r, damping, loopy, buffers):
 
     `new` is M itself in a sequential sweep; `loopy` normalises and damps.
     """
-    w, q, out = buffers
+    w, q, message_out = buffers
     gap = 0.0
     for k in range(len(order)):
         e = order[k]
-        factor_to_variable(g, e, kind, M, u, r, q, w, out)
+        factor_to_variable(g, e, kind, M, u, r, q, w, message_out)
         if loopy:
-            gap = max(gap, normalise_and_damp(g, e, kind, M, damping, out))
+            gap = max(gap, _normalise_and_damp(g, e, kind, M, damping, message_out))
         m = g.message[e]
         for x in range(g.sizes[g.variable[e]]):
-            new[m + x] = out[x]
+            new[m + x] = message_out[x]
     return gap
 
 
 @compiled
-def update_residual(residuals, leaf, value):
+def _update_residual(residuals, leaf, value):
     """Set a residual in a tournament tree of maxima (leaves in the second half)."""
     k = leaf + len(residuals) // 2
     residuals[k] = value
@@ -150,15 +150,15 @@ def residual_sweep(
 
     `pending` holds the updated messages, `residuals` their distances from M.
     """
-    w, q, out = buffers
+    w, q, message_out = buffers
     half = len(residuals) // 2
     if is_first:
         for e in range(len(g.variable)):
-            factor_to_variable(g, e, kind, M, u, r, q, w, out)
-            gap = normalise_and_damp(g, e, kind, M, damping, out)
+            factor_to_variable(g, e, kind, M, u, r, q, w, message_out)
+            gap = _normalise_and_damp(g, e, kind, M, damping, message_out)
             for x in range(g.sizes[g.variable[e]]):
-                pending[g.message[e] + x] = out[x]
-            update_residual(residuals, e, gap)
+                pending[g.message[e] + x] = message_out[x]
+            _update_residual(residuals, e, gap)
     for _ in range(count):
         k = 1
         while k < half:
@@ -169,7 +169,7 @@ def residual_sweep(
         v = g.variable[e]
         for x in range(g.message[e], g.message[e + 1]):
             M[x] = pending[x]
-        update_residual(residuals, e, 0.0)
+        _update_residual(residuals, e, 0.0)
         for j in range(g.begin[v], g.begin[v + 1]):
             f = g.factor[g.edges[j]]
             for o in range(g.first[f], g.first[f + 1]):
@@ -177,16 +177,16 @@ def residual_sweep(
                     continue  # messages of this factor to others have not changed
                 if g.variable[o] == v and o != e:
                     continue
-                factor_to_variable(g, o, kind, M, u, r, q, w, out)
-                gap = normalise_and_damp(g, o, kind, M, damping, out)
+                factor_to_variable(g, o, kind, M, u, r, q, w, message_out)
+                gap = _normalise_and_damp(g, o, kind, M, damping, message_out)
                 for x in range(g.sizes[g.variable[o]]):
-                    pending[g.message[o] + x] = out[x]
-                update_residual(residuals, o, gap)
+                    pending[g.message[o] + x] = message_out[x]
+                _update_residual(residuals, o, gap)
     return residuals[1]
 
 
 @compiled
-def log_beliefs(g, M, u, r):
+def variable_log_beliefs(g, M, u, r):
     """u_v + sum_e r_e M_e for every variable, end to end."""
     b = u.copy()
     for e in range(len(g.variable)):
@@ -237,23 +237,23 @@ def tree_schedule(g, root):
                     visited[c] = True
                     queue[high] = c
                     high += 1
-    at = 0
+    position = 0
     for k in range(n_upward - 1, -1, -1):
-        order[at] = upward[k]
-        at += 1
+        order[position] = upward[k]
+        position += 1
     for k in range(n_upward):
         f = g.factor[upward[k]]
         for o in range(g.first[f], g.first[f + 1]):
             if o != upward[k]:
-                order[at] = o
-                at += 1
+                order[position] = o
+                position += 1
     return order, roots[:n_roots], tree
 
 
 @compiled
 def decode_assignment(g, order, roots, kind, M, u, r, q, x):
     """Decode the best assignment x of a tree, from the roots down."""
-    b = log_beliefs(g, M, u, r)
+    b = variable_log_beliefs(g, M, u, r)
     for k in range(len(roots)):
         v = roots[k]
         best = 0

@@ -113,15 +113,15 @@ def clique_tree(
     first = [k for k in range(len(variables)) if k not in set(last)]
     if order is not None:
         local_order = [place[v] for v in order]
-        check_elimination_order(local_order, first, variables)
-        cliques = cliques_of_order(neighbors, local_order)
+        _check_elimination_order(local_order, first, variables)
+        cliques = _cliques_of_order(neighbors, local_order)
     else:
         local_order, cliques = elimination_order(
             neighbors, local_sizes, heuristic, nodes=first
         )
     local_order = [*local_order, *last]
     cliques = [*cliques, *(tuple(last[j:]) for j in range(len(last)))]
-    merged, edges = merge_cliques(local_order, cliques)
+    merged, edges = _merge_cliques(local_order, cliques)
     cells = [math.prod(local_sizes[k] for k in c) for c in merged]
     return CliqueTree(
         tuple(tuple(variables[k] for k in c) for c in merged),
@@ -132,7 +132,7 @@ def clique_tree(
     )
 
 
-def check_elimination_order(order, eliminated, variables) -> None:
+def _check_elimination_order(order, eliminated, variables) -> None:
     """Raise unless an order contains every eliminated variable exactly once."""
     if sorted(order) != eliminated:
         raise ValueError(
@@ -142,7 +142,7 @@ def check_elimination_order(order, eliminated, variables) -> None:
         )
 
 
-def cliques_of_order(neighbors, order) -> list[tuple[int, ...]]:
+def _cliques_of_order(neighbors, order) -> list[tuple[int, ...]]:
     """The clique that each step of an elimination order makes."""
     neighbors = [set(s) for s in neighbors]
     cliques = []
@@ -155,7 +155,7 @@ def cliques_of_order(neighbors, order) -> list[tuple[int, ...]]:
     return cliques
 
 
-def merge_cliques(order, cliques):
+def _merge_cliques(order, cliques):
     """Maximal cliques and the edges of their tree.
 
     The clique of step k is connected to that of the step which eliminates the first of
@@ -195,10 +195,10 @@ def inward_schedule(tree: CliqueTree, root: int) -> np.ndarray:
     visited = {root}
     while stack:
         c = stack.pop()
-        for other, e, back in neighbors[c]:
-            if other not in visited:
-                visited.add(other)
-                stack.append(other)
+        for neighbor, e, back in neighbors[c]:
+            if neighbor not in visited:
+                visited.add(neighbor)
+                stack.append(neighbor)
                 outwards.append((e, back))
     return np.array(outwards[::-1], dtype=np.int64).reshape(-1, 2)
 
@@ -259,7 +259,7 @@ def check_table_size(cost: InferenceCost, max_table: int) -> None:
         )
 
 
-def table_strides(scope, sizes) -> dict[int, int]:
+def _table_strides(scope, sizes) -> dict[int, int]:
     """The stride of each variable in a table over scope, last axis fastest."""
     strides = {}
     step = 1
@@ -269,7 +269,7 @@ def table_strides(scope, sizes) -> dict[int, int]:
     return strides
 
 
-def concatenate_ragged(lists) -> tuple[np.ndarray, np.ndarray]:
+def _concatenate_ragged(lists) -> tuple[np.ndarray, np.ndarray]:
     """Lists end to end as one array, and where each begins."""
     ends = np.cumsum([0, *map(len, lists)])
     flat = np.array([x for part in lists for x in part], dtype=np.int64)
@@ -300,7 +300,7 @@ class CliqueTreeLayout:
     @cached_property
     def geometry(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Offsets of the tables, lengths of their axes, and offsets of those."""
-        dims, dim_ptr = concatenate_ragged(
+        dims, dim_ptr = _concatenate_ragged(
             [[self.sizes[v] for v in c] for c in self.tree.cliques]
         )
         cells = [math.prod(self.sizes[v] for v in c) for c in self.tree.cliques]
@@ -314,19 +314,19 @@ class CliqueTreeLayout:
         observed_columns, observed_strides = [], []
         n_values = 0
         for f in self.factors:
-            own = table_strides(f.variables, self.sizes)
+            stride_of = _table_strides(f.variables, self.sizes)
             free = [v for v in f.variables if v not in column]
             home = self.tree.containing(free)
             assert home is not None  # every factor's scope went into the tree
             homes.append(home)
-            strides.append([own.get(v, 0) for v in self.tree.cliques[home]])
+            strides.append([stride_of.get(v, 0) for v in self.tree.cliques[home]])
             observed_columns.append([column[v] for v in f.variables if v in column])
-            observed_strides.append([own[v] for v in f.variables if v in column])
+            observed_strides.append([stride_of[v] for v in f.variables if v in column])
             start.append(n_values)
             n_values += f.values.size
         values = [np.ravel(f.values) for f in self.factors]
-        flat_strides, stride_ptr = concatenate_ragged(strides)
-        columns, column_ptr = concatenate_ragged(observed_columns)
+        flat_strides, stride_ptr = _concatenate_ragged(strides)
+        columns, column_ptr = _concatenate_ragged(observed_columns)
         return (
             np.concatenate([*values, np.ones(1)]),
             np.array(homes, dtype=np.int64),
@@ -335,7 +335,7 @@ class CliqueTreeLayout:
             stride_ptr,
             column_ptr,
             columns,
-            concatenate_ragged(observed_strides)[0],
+            _concatenate_ragged(observed_strides)[0],
         )
 
     @cached_property
@@ -345,13 +345,13 @@ class CliqueTreeLayout:
         near, far, cells = [], [], []
         for e, (a, b) in enumerate(tree.edges):
             shared = tree.separator(e)
-            own = table_strides(shared, sizes)
-            near.append([own.get(v, 0) for v in tree.cliques[a]])
-            far.append([own.get(v, 0) for v in tree.cliques[b]])
+            stride_of = _table_strides(shared, sizes)
+            near.append([stride_of.get(v, 0) for v in tree.cliques[a]])
+            far.append([stride_of.get(v, 0) for v in tree.cliques[b]])
             cells.append(math.prod(sizes[v] for v in shared))
         ends = np.array(tree.edges, dtype=np.int64).reshape(-1, 2)
         sep_ptr = np.cumsum([0, *cells]).astype(np.int64)
-        return (ends, sep_ptr, *concatenate_ragged(near), *concatenate_ragged(far))
+        return (ends, sep_ptr, *_concatenate_ragged(near), *_concatenate_ragged(far))
 
     @cached_property
     def widest_message(self) -> int:
@@ -420,12 +420,12 @@ class CliqueTreeLayout:
             home = self.tree.containing(scope)
             if home is None:
                 raise ValueError(f"no clique holds the variables {scope} together.")
-            own = table_strides(scope, self.sizes)
+            stride_of = _table_strides(scope, self.sizes)
             cliques.append(home)
-            strides.append([own.get(v, 0) for v in self.tree.cliques[home]])
+            strides.append([stride_of.get(v, 0) for v in self.tree.cliques[home]])
             cells.append(math.prod(self.sizes[v] for v in scope))
         ends = np.cumsum([0, *cells]).astype(np.int64)
-        return (np.array(cliques, dtype=np.int64), ends, *concatenate_ragged(strides))
+        return (np.array(cliques, dtype=np.int64), ends, *_concatenate_ragged(strides))
 
     def marginals_of_rows(self, codes, targets) -> tuple[np.ndarray, np.ndarray]:
         """Marginals of each target and log evidence, for rows of codes (n, e).
@@ -440,11 +440,11 @@ class CliqueTreeLayout:
             schedule = np.concatenate([inward, outward_schedule(inward)])
         n = len(codes)
         codes = np.ascontiguousarray(codes, dtype=np.int64).reshape(n, -1)
-        out, log_z = np.empty((n, output[1][-1])), np.empty(n)
+        marginals, log_z = np.empty((n, output[1][-1])), np.empty(n)
 
         def task(i, j):
             return lambda: loops.marginals_of_rows(
-                out[i:j],
+                marginals[i:j],
                 log_z[i:j],
                 codes[i:j],
                 self.geometry,
@@ -461,4 +461,4 @@ class CliqueTreeLayout:
             [task(i, min(i + step, n)) for i in range(0, n, step)]
         ):
             pass
-        return out, log_z + self.log_scale
+        return marginals, log_z + self.log_scale

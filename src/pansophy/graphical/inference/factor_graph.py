@@ -73,7 +73,7 @@ def flatten_factors(sizes, factors) -> FlatFactorGraph:
     )
 
 
-def as_variable_space(variables) -> VariableSpace:
+def _as_variable_space(variables) -> VariableSpace:
     """A VariableSpace from itself, a dict of sizes or states, or a list of sizes."""
     if isinstance(variables, VariableSpace):
         return variables
@@ -84,7 +84,7 @@ def as_variable_space(variables) -> VariableSpace:
     return VariableSpace.of_sizes(variables)
 
 
-def check_factor(space: VariableSpace, item) -> Factor:
+def _check_factor(space: VariableSpace, item) -> Factor:
     """A Factor from itself or from (names, table), checked."""
     if not isinstance(item, Factor):
         try:
@@ -142,7 +142,7 @@ class FactorGraph:
     factors: list
 
     def __post_init__(self):
-        self.space = as_variable_space(self.variables)
+        self.space = _as_variable_space(self.variables)
         if not self.space.names:
             raise ValueError("a factor graph needs at least one variable.")
         empty = [n for n, s in zip(*self.space, strict=True) if len(s) == 0]
@@ -150,7 +150,7 @@ class FactorGraph:
             raise ValueError(
                 f"{empty[0]!r} has no states: factor graphs hold discrete variables."
             )
-        self.factors = [check_factor(self.space, f) for f in self.factors]
+        self.factors = [_check_factor(self.space, f) for f in self.factors]
 
     def __repr__(self):
         kind = "a tree" if self.is_tree else "with loops"
@@ -170,15 +170,15 @@ class FactorGraph:
     @cached_property
     def _rescaled_factors(self) -> list[Factor]:
         """The factors, divided by their largest value if that is far from 1."""
-        out = []
+        rescaled = []
         for f in self.factors:
             top = float(f.values.max(initial=0.0))
             is_moderate = abs(f.log_scale) < 200 and (top == 0 or 1e-100 < top < 1e100)
             values = f.values * math.exp(f.log_scale) if is_moderate else f.values
-            out.append(
+            rescaled.append(
                 Factor(f.variables, values) if is_moderate else rescale_factor(f)
             )
-        return out
+        return rescaled
 
     @cached_property
     def log_constant(self) -> float:
@@ -194,11 +194,11 @@ class FactorGraph:
 
     def neighbors(self) -> list[set[int]]:
         """Variables that share a factor with each variable."""
-        out: list[set[int]] = [set() for _ in self.sizes]
+        neighbor_sets: list[set[int]] = [set() for _ in self.sizes]
         for f in self.factors:
             for v in f.variables:
-                out[v] |= set(f.variables) - {v}
-        return out
+                neighbor_sets[v] |= set(f.variables) - {v}
+        return neighbor_sets
 
     def reduced(self, evidence) -> "FactorGraph":
         """The graph with some variables fixed, which then have no factors."""
@@ -252,7 +252,7 @@ def to_factor_graph(model) -> FactorGraph:
     if isinstance(model, FactorGraph):
         return model
     if hasattr(model, "unary") and hasattr(model, "pairs"):
-        return grid_factor_graph(model)
+        return _grid_factor_graph(model)
     if hasattr(model, "factors") and hasattr(model, "space"):
         return FactorGraph(model.space, list(model.factors()))
     raise TypeError(
@@ -261,7 +261,7 @@ def to_factor_graph(model) -> FactorGraph:
     )
 
 
-def grid_factor_graph(grid) -> FactorGraph:
+def _grid_factor_graph(grid) -> FactorGraph:
     """A factor for each pixel and each pair of neighbours of a grid."""
     U, L = grid.unary, grid.pair
     height, width, q = U.shape

@@ -46,7 +46,7 @@ class GaussianBeliefs:
         return self.run.converged
 
 
-def check_precision_system(J, h):
+def _check_precision_system(J, h):
     """J as a symmetric CSR array and h; raises if they do not fit."""
     J = csr_array(J, dtype=float)
     h = np.asarray(h, dtype=float)
@@ -96,11 +96,17 @@ def gaussian_bp(
     (array([0.666667, 0.333333]), array([0.666667, 0.666667]), array([0.333333]))
     """
     check_propagation_options(damping, max_iter, tol)
-    J, h = check_precision_system(precision, potential)
-    off = J.tocoo()
-    keep = (off.row != off.col) & (off.data != 0)
+    J, h = _check_precision_system(precision, potential)
+    entries = J.tocoo()
+    is_off_diagonal = (entries.row != entries.col) & (entries.data != 0)
     d = len(h)
-    arcs = csr_array((off.data[keep], (off.row[keep], off.col[keep])), shape=(d, d))
+    arcs = csr_array(
+        (
+            entries.data[is_off_diagonal],
+            (entries.row[is_off_diagonal], entries.col[is_off_diagonal]),
+        ),
+        shape=(d, d),
+    )
     arcs.sort_indices()
     head = arcs.indices.astype(np.int64)
     first = arcs.indptr.astype(np.int64)

@@ -47,7 +47,7 @@ class ContinuousPart(NamedTuple):
     cov: Any  # (k, c, c)
 
 
-def joint_normals(model, variables, evidence) -> ContinuousPart:
+def _joint_normals(model, variables, evidence) -> ContinuousPart:
     """Joint Normals of continuous nodes and their continuous ancestors, eq. (1).
 
     `model` has `space`, `parents`, `nodes` and `max_table`; `evidence` is by number.
@@ -68,7 +68,7 @@ def joint_normals(model, variables, evidence) -> ContinuousPart:
     place = {i: j for j, i in enumerate(order)}
     mean, cov = np.zeros((k, c)), np.zeros((k, c, c))
     for j, i in enumerate(order):
-        a, b, s = node_coefficients(nodes[i], parents[i], codes, space, k)
+        a, b, s = _node_coefficients(nodes[i], parents[i], codes, space, k)
         p = [place[q] for q in parents[i] if not space.is_discrete(q)]
         mean[:, j] = a + (b * mean[:, p]).sum(axis=1)
         row = np.einsum("kp,kpj->kj", b, cov[:, p, :])
@@ -82,7 +82,7 @@ def joint_normal_of(model) -> Normal:
     discrete = [n for n, s in zip(*model.space, strict=True) if s]
     if discrete:
         raise ValueError(f"{discrete[0]!r} is discrete: query gives a mixture instead.")
-    normals = joint_normals(model, range(len(model.nodes)), {})
+    normals = _joint_normals(model, range(len(model.nodes)), {})
     column_order = np.argsort(normals.nodes)
     return Normal(
         normals.mean[0][column_order],
@@ -90,7 +90,7 @@ def joint_normal_of(model) -> Normal:
     )
 
 
-def node_coefficients(node, node_parents, codes, space, k):
+def _node_coefficients(node, node_parents, codes, space, k):
     """a (k,), b (k, p), s (k,) of a node for every configuration."""
     if isinstance(node, LinearGaussian):
         ones = np.ones(k)
@@ -103,7 +103,7 @@ def node_coefficients(node, node_parents, codes, space, k):
     )
 
 
-def condition_normals(normals: ContinuousPart, evidence):
+def _condition_normals(normals: ContinuousPart, evidence):
     """Condition on observed nodes: unobserved nodes, their means and covariances, log
     density of the observed values, and how many of these were deterministic.
 
@@ -142,7 +142,7 @@ def condition_normals(normals: ContinuousPart, evidence):
     )
 
 
-def reweight_configurations(table, log_p, n_certain, sizes):
+def _reweight_configurations(table, log_p, n_certain, sizes):
     """Eq. (2): the table over (d, k) times the likelihoods of k, normalised, and log Z.
 
     A point mass outweighs any density: if configurations differ in the number of values
@@ -172,24 +172,24 @@ def query_mixed_network(model, engine, query, evidence):
     }
     query_discrete = tuple(v for v in query if space.is_discrete(v))
     query_continuous = tuple(v for v in query if not space.is_discrete(v))
-    normals = joint_normals(
+    normals = _joint_normals(
         model, {*query_continuous, *observed_continuous}, observed_discrete
     )
-    others = tuple(v for v in query_discrete if v not in normals.given)
-    table, _ = engine.posterior((*others, *normals.given), observed_discrete)
+    free_discrete = tuple(v for v in query_discrete if v not in normals.given)
+    table, _ = engine.posterior((*free_discrete, *normals.given), observed_discrete)
     if table is None:
         return None, -np.inf
-    unobserved, mean, cov, log_p, n_certain = condition_normals(
+    unobserved, mean, cov, log_p, n_certain = _condition_normals(
         normals, observed_continuous
     )
     sizes = [space.sizes[v] for v in normals.given]
-    table, log_z = reweight_configurations(
-        table, log_p, n_certain, [1] * len(others) + sizes
+    table, log_z = _reweight_configurations(
+        table, log_p, n_certain, [1] * len(free_discrete) + sizes
     )
     if table is None:
         return None, -np.inf
     log_z += engine.log_evidence(observed_discrete)
-    axes = (*others, *normals.given)
+    axes = (*free_discrete, *normals.given)
     if query_discrete:
         summed = tuple(j for j, v in enumerate(axes) if v not in query_discrete)
         kept = [v for v in axes if v in query_discrete]
@@ -199,9 +199,9 @@ def query_mixed_network(model, engine, query, evidence):
     place = {normals.nodes[j]: k for k, j in enumerate(unobserved)}
     columns = [place[v] for v in query_continuous]
     w = table.reshape(-1)
-    keep = w > 0
+    is_possible = w > 0
     return (
-        w[keep],
-        mean[keep][:, columns],
-        cov[keep][:, columns][:, :, columns],
+        w[is_possible],
+        mean[is_possible][:, columns],
+        cov[is_possible][:, columns][:, :, columns],
     ), log_z

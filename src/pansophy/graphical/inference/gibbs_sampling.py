@@ -71,7 +71,7 @@ class GibbsDraws:
         return f"GibbsDraws({m} chains of {n} rows, {d} variables)"
 
 
-def tabulate_conditionals(graph: FactorGraph, free):
+def _tabulate_conditionals(graph: FactorGraph, free):
     """Eq. (1) of each free variable as cumulative sums: the `plan` of `gibbs_chain`."""
     factors_at: list[list] = [[] for _ in graph.sizes]
     for f in graph.factors:
@@ -112,7 +112,7 @@ def tabulate_conditionals(graph: FactorGraph, free):
     )
 
 
-def initial_state(graph: FactorGraph, evidence, observed, rng) -> np.ndarray:
+def _initial_state(graph: FactorGraph, evidence, observed, rng) -> np.ndarray:
     """A joint state of positive probability: a random one, or the most probable."""
     x = rng.integers(0, np.asarray(graph.sizes), dtype=np.int64)
     for v, code in observed.items():
@@ -175,7 +175,7 @@ def gibbs_sample(
     graph = full_graph.reduced(evidence or {}) if observed else full_graph
     rng = make_rng(random_state)
     with_zeros = [f for f in graph.factors if f.variables and (f.values == 0).any()]
-    starts = [initial_state(graph, evidence, observed, rng) for _ in range(chains)]
+    starts = [_initial_state(graph, evidence, observed, rng) for _ in range(chains)]
     if with_zeros:
         names = [graph.space.names[v] for v in with_zeros[0].variables]
         warnings.warn(
@@ -186,7 +186,7 @@ def gibbs_sample(
             stacklevel=2,
         )
     free = [v for v in range(len(graph.sizes)) if v not in observed]
-    plan = tabulate_conditionals(graph, free)
+    plan = _tabulate_conditionals(graph, free)
     with np.errstate(divide="ignore"):
         flat = graph.flat._replace(table=np.log(graph.flat.table))
     largest = max(graph.sizes)

@@ -85,7 +85,7 @@ class JunctionTree:
         factors = getattr(model, "factors", model)
         factors = list(factors() if callable(factors) else factors)
         space = getattr(model, "space", None) if space is None else space
-        self.space = space_of_factors(factors) if space is None else space
+        self.space = _space_of_factors(factors) if space is None else space
         sizes = self.space.sizes
         scopes = [f.variables for f in factors]
         scopes += [(i,) for i in range(len(sizes)) if self.space.is_discrete(i)]
@@ -135,7 +135,9 @@ class JunctionTree:
         """
         new_evidence = {**(evidence or {}), **states}
         codes = self.space.codes(new_evidence)
-        weights = {v: one_hot_weights(c, self.space.sizes[v]) for v, c in codes.items()}
+        weights = {
+            v: _one_hot_weights(c, self.space.sizes[v]) for v, c in codes.items()
+        }
         weights |= soft_evidence_weights(likelihood, self.space)
         T, _ = self._calibrated()
         for v, weight in weights.items():
@@ -156,16 +158,16 @@ class JunctionTree:
     def marginal(self, *variables) -> JointTable:
         """The joint table of variables that share a clique, given the evidence."""
         numbers = self.space.numbers(variables)
-        out, _ = self._read([tuple(numbers)])
+        table, _ = self._read([tuple(numbers)])
         shape = [self.space.sizes[v] for v in numbers]
-        return JointTable(out.reshape(shape), [self.space.names[v] for v in numbers])
+        return JointTable(table.reshape(shape), [self.space.names[v] for v in numbers])
 
     def marginals(self) -> dict[str, np.ndarray]:
         """The distribution of every variable by name, given the evidence."""
         names = self.space.names
         discrete = [v for v in range(len(names)) if self.space.is_discrete(v)]
-        out, ends = self._read([(v,) for v in discrete])
-        return {names[v]: out[ends[k] : ends[k + 1]] for k, v in enumerate(discrete)}
+        tables, ends = self._read([(v,) for v in discrete])
+        return {names[v]: tables[ends[k] : ends[k + 1]] for k, v in enumerate(discrete)}
 
     def _read(self, targets):
         """Marginals of tuples of variables, end to end, and where each begins."""
@@ -216,7 +218,7 @@ class JunctionTree:
         return f"JunctionTree({len(self.tree.cliques)} cliques; {self.cost})"
 
 
-def one_hot_weights(code, size):
+def _one_hot_weights(code, size):
     """1 at the observed state, 0 elsewhere."""
     weights = np.zeros(size)
     weights[code] = 1.0
@@ -240,7 +242,7 @@ def soft_evidence_weights(likelihood, space: VariableSpace) -> dict[int, np.ndar
     return weights
 
 
-def space_of_factors(factors) -> VariableSpace:
+def _space_of_factors(factors) -> VariableSpace:
     """Names and states for factors over numbered variables."""
     sizes: dict[int, int] = {}
     for f in factors:

@@ -28,9 +28,9 @@ from ...core.drivers.iterate import iterate
 from ..networks.variables import zero_probability_error
 from ._message_passing import (
     factor_to_variable,
-    log_beliefs,
     message_sweep,
     residual_sweep,
+    variable_log_beliefs,
     variable_to_factor,
 )
 from .factor_graph import to_factor_graph
@@ -113,22 +113,22 @@ def loopy_bp(
     u = log_evidence_vector(graph, evidence)
     M = uniform_messages(flat)
     r = np.ones(len(flat.variable))
-    step = propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
+    step = _propagation_step(flat, schedule, int(kind == "max"), M, u, r, damping)
     run = iterate(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
     warn_not_converged(run, "loopy_bp", "raise damping or max_iter")
-    b = log_beliefs(flat, M, u, r)
+    b = variable_log_beliefs(flat, M, u, r)
     log_z = log_constant_of(graph)
     top = np.maximum.reduceat(b, flat.start[:-1])
     if np.isfinite(top).all():
-        log_z += bethe_log_partition(flat, M, u, r, int(kind == "max"))
+        log_z += _bethe_log_partition(flat, M, u, r, int(kind == "max"))
     if not (np.isfinite(top).all() and log_z > -np.inf):
         raise zero_probability_error(evidence or {})
     return Beliefs(graph, flat, M, u, r, log_z, run)
 
 
-def propagation_step(flat, schedule, kind, M, u, r, damping):
+def _propagation_step(flat, schedule, kind, M, u, r, damping):
     """The step function of an iteration over messages M, for the driver."""
     buffers = message_buffers(flat)
     E = len(flat.variable)
@@ -165,11 +165,11 @@ def propagation_step(flat, schedule, kind, M, u, r, damping):
     return step
 
 
-def bethe_log_partition(flat, M, u, r, kind=0) -> float:
+def _bethe_log_partition(flat, M, u, r, kind=0) -> float:
     """The right-hand side of eq. (1)."""
-    w, q, out = message_buffers(flat)
+    w, q, message_out = message_buffers(flat)
     combine = np.logaddexp.reduce if kind == 0 else np.max
-    b = log_beliefs(flat, M, u, r)
+    b = variable_log_beliefs(flat, M, u, r)
     total = 0.0
     for v in range(len(flat.sizes)):
         total += combine(b[flat.start[v] : flat.start[v + 1]])
@@ -179,8 +179,8 @@ def bethe_log_partition(flat, M, u, r, kind=0) -> float:
         back = q[:n].copy()
         total -= combine(back + m)
         if e == flat.first[flat.factor[e]]:
-            factor_to_variable(flat, e, kind, M, u, r, q, w, out)
-            total += combine(back + out[:n])
+            factor_to_variable(flat, e, kind, M, u, r, q, w, message_out)
+            total += combine(back + message_out[:n])
     return float(total)
 
 

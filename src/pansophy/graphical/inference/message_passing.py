@@ -28,9 +28,9 @@ from ...core.numerics import softmax
 from ..networks.variables import zero_probability_error
 from ._message_passing import (
     decode_assignment,
-    log_beliefs,
     message_sweep,
     tree_schedule,
+    variable_log_beliefs,
     variable_to_factor,
 )
 from .factor_graph import FactorGraph, FlatFactorGraph, to_factor_graph
@@ -72,7 +72,7 @@ class Beliefs(Mapping):
     @cached_property
     def _logs(self):
         flat, M, u, r = self._parts
-        b = log_beliefs(flat, M, u, r)
+        b = variable_log_beliefs(flat, M, u, r)
         return np.split(b, flat.start[1:-1])
 
     @cached_property
@@ -105,15 +105,15 @@ class Beliefs(Mapping):
     @cached_property
     def messages(self) -> list[Message]:
         flat, M, u, r = self._parts
-        out = []
+        message_list = []
         q = np.empty(max(flat.sizes, default=0))
         for e, v in enumerate(flat.variable):
             variable_to_factor(flat, e, M, u, r, q)
             m = np.exp(M[flat.message[e] : flat.message[e + 1]])
             back = np.exp(q[: flat.sizes[v]])
             name = self.graph.space.names[v]
-            out.append(Message(int(flat.factor[e]), name, m, back))
-        return out
+            message_list.append(Message(int(flat.factor[e]), name, m, back))
+        return message_list
 
 
 class Assignment(NamedTuple):
@@ -140,7 +140,7 @@ def message_buffers(flat: FlatFactorGraph):
     return np.empty(cells), np.empty(largest), np.empty(largest)
 
 
-def tree_factor_graph(model, evidence) -> FactorGraph:
+def _tree_factor_graph(model, evidence) -> FactorGraph:
     """The factor graph, reduced by the evidence if it has loops."""
     graph = to_factor_graph(model)
     if graph.is_tree:
@@ -153,7 +153,7 @@ def tree_factor_graph(model, evidence) -> FactorGraph:
     return reduced
 
 
-def tree_messages(graph: FactorGraph, evidence, root, kind):
+def _tree_messages(graph: FactorGraph, evidence, root, kind):
     """All messages of a tree, eq. (2): flat graph, schedule, roots, M, u, weights."""
     flat = graph.flat
     u = log_evidence_vector(graph, evidence)
@@ -169,9 +169,9 @@ def tree_messages(graph: FactorGraph, evidence, root, kind):
 
 def log_constant_of(graph: FactorGraph) -> float:
     """Logarithm of the factors without variables and of the scales of all others."""
-    alone = [float(f.values) for f in graph._rescaled_factors if not f.variables]
+    constants = [float(f.values) for f in graph._rescaled_factors if not f.variables]
     with np.errstate(divide="ignore"):
-        return graph.log_constant + float(np.log(alone).sum())
+        return graph.log_constant + float(np.log(constants).sum())
 
 
 def sum_product(model, evidence=None, *, root=0) -> Beliefs:
@@ -196,9 +196,9 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     >>> b["x2"].round(6), round(float(b.unnormalised["x0"].sum()), 6)
     (array([0.487014, 0.512986]), 0.473817)
     """
-    graph = tree_factor_graph(model, evidence)
-    flat, _, roots, M, u, r = tree_messages(graph, evidence, root, 0)
-    b = log_beliefs(flat, M, u, r)
+    graph = _tree_factor_graph(model, evidence)
+    flat, _, roots, M, u, r = _tree_messages(graph, evidence, root, 0)
+    b = variable_log_beliefs(flat, M, u, r)
     log_z = log_constant_of(graph)
     for v in roots:
         log_z += np.logaddexp.reduce(b[flat.start[v] : flat.start[v + 1]])
@@ -207,11 +207,11 @@ def sum_product(model, evidence=None, *, root=0) -> Beliefs:
     return Beliefs(graph, flat, M, u, r, log_z)
 
 
-def best_assignment(model, evidence, root, kind) -> Assignment:
+def _best_assignment(model, evidence, root, kind) -> Assignment:
     """The best assignment of a tree by the messages of a kind (1 or 2)."""
-    graph = tree_factor_graph(model, evidence)
-    flat, order, roots, M, u, r = tree_messages(graph, evidence, root, kind)
-    b = log_beliefs(flat, M, u, r)
+    graph = _tree_factor_graph(model, evidence)
+    flat, order, roots, M, u, r = _tree_messages(graph, evidence, root, kind)
+    b = variable_log_beliefs(flat, M, u, r)
     top = log_constant_of(graph)
     top += sum(b[flat.start[v] : flat.start[v + 1]].max() for v in roots)
     if not top > -np.inf:
@@ -236,7 +236,7 @@ def max_product(model, evidence=None, *, root=0) -> Assignment:
     >>> max_product(graph).states
     {'a': 1, 'b': 1}
     """
-    return best_assignment(model, evidence, root, 1)
+    return _best_assignment(model, evidence, root, 1)
 
 
 def min_sum(model, evidence=None, *, root=0) -> Assignment:
@@ -250,4 +250,4 @@ def min_sum(model, evidence=None, *, root=0) -> Assignment:
     >>> min_sum(graph)
     Assignment(states={'a': 1, 'b': 1}, log_value=2.07...)
     """
-    return best_assignment(model, evidence, root, 2)
+    return _best_assignment(model, evidence, root, 2)

@@ -48,21 +48,21 @@ class Posterior(JointTable):
             raise ValueError(
                 f"the table has {len(self.names)} variables: {self.names}."
             )
-        at = []
+        cell = []
         for name, s, known in zip(self.names, wanted, self.states, strict=True):
             if s not in known:
                 listed = ", ".join(map(repr, known))
                 raise ValueError(
                     f"{name!r} has no state {s!r}; its states are {listed}."
                 )
-            at.append(known.index(s))
-        return float(self.prob[tuple(at)])
+            cell.append(known.index(s))
+        return float(self.prob[tuple(cell)])
 
     @property
     def best(self):
         """The most probable state (a tuple for several variables)."""
-        at = np.unravel_index(int(np.argmax(self.prob)), self.prob.shape)
-        states = tuple(s[k] for s, k in zip(self.states, at, strict=True))
+        cell = np.unravel_index(int(np.argmax(self.prob)), self.prob.shape)
+        states = tuple(s[k] for s, k in zip(self.states, cell, strict=True))
         return states if len(states) > 1 else states[0]
 
     def __repr__(self):
@@ -70,9 +70,9 @@ class Posterior(JointTable):
         largest = np.argsort(-self.prob, axis=None, kind="stable")[:12]
         lines = []
         for flat in largest:
-            at = np.unravel_index(flat, self.prob.shape)
-            row = ", ".join(str(s[k]) for s, k in zip(self.states, at, strict=True))
-            lines.append(f"  {row}: {self.prob[at]:.6g}")
+            cell = np.unravel_index(flat, self.prob.shape)
+            row = ", ".join(str(s[k]) for s, k in zip(self.states, cell, strict=True))
+            lines.append(f"  {row}: {self.prob[cell]:.6g}")
         ellipsis = ["  ..."] if self.prob.size > 12 else []
         return "\n".join([f"P({head})", *lines, *ellipsis])
 
@@ -117,8 +117,8 @@ class NormalMixture:
     def cov(self):
         """Covariance (d, d): within and between components."""
         gap = self.components.mean - self.mean
-        within = np.einsum("k,kij->ij", self.weights, self.components.cov)
-        return within + np.einsum("k,ki,kj->ij", self.weights, gap, gap)
+        mean_cov = np.einsum("k,kij->ij", self.weights, self.components.cov)
+        return mean_cov + np.einsum("k,ki,kj->ij", self.weights, gap, gap)
 
     @property
     def variance(self):

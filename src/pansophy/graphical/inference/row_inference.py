@@ -67,10 +67,10 @@ def row_probabilities(model, engine, X, variables=None) -> dict:
 
 def missing_row_patterns(A):
     """Pairs (mask of the missing columns, rows with this pattern)."""
-    patterns, which = np.unique(np.isnan(A), axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(patterns) + 1))
+    patterns, pattern = np.unique(np.isnan(A), axis=0, return_inverse=True)
+    pattern = pattern.reshape(-1)
+    order = np.argsort(pattern, kind="stable")
+    ends = np.searchsorted(pattern[order], np.arange(len(patterns) + 1))
     for k, missing in enumerate(patterns):
         yield missing, order[ends[k] : ends[k + 1]]
 

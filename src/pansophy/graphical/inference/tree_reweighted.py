@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from ...core.drivers.iterate import iterate
 from ...core.numerics import softmax
 from ...distributions import entropy
-from ._message_passing import log_beliefs, message_sweep, variable_to_factor
+from ._message_passing import message_sweep, variable_log_beliefs, variable_to_factor
 from .factor_graph import FactorGraph, flatten_factors, to_factor_graph
 from .factors import factor_product
 from .fixed_point import FixedPointState, last_change, warn_not_converged
@@ -69,7 +69,7 @@ def edge_appearance_probabilities(n: int, edges) -> np.ndarray:
     return np.maximum(used, 0.5) / N_SAMPLED_TREES
 
 
-def merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
+def _merge_factors_by_scope(graph: FactorGraph) -> FactorGraph:
     """An equal graph with one factor for each set of at most two variables."""
     by_scope: dict = {}
     for f in graph.factors:
@@ -116,7 +116,7 @@ def tree_reweighted_bp(
     True
     """
     check_propagation_options(damping, max_iter, tol)
-    graph = merge_factors_by_scope(to_factor_graph(model).reduced(evidence or {}))
+    graph = _merge_factors_by_scope(to_factor_graph(model).reduced(evidence or {}))
     pair = [len(f.variables) == 2 for f in graph.factors]
     ends = [f.variables for f in graph.factors if len(f.variables) == 2]
     share = np.ones(len(graph.factors))
@@ -141,19 +141,19 @@ def tree_reweighted_bp(
         step, FixedPointState(M, np.inf), max_iter=max_iter, tol=tol, change=last_change
     )
     warn_not_converged(run, "tree_reweighted_bp", "raise damping or max_iter")
-    bound = upper_bound(flat, M, u, r, share) + sum(
+    bound = _upper_bound(flat, M, u, r, share) + sum(
         f.log_scale + float(np.log(f.values.max())) for f in graph.factors
     )
     return Beliefs(graph, flat, M, u, r, bound, run)
 
 
-def upper_bound(flat, M, u, r, share) -> float:
+def _upper_bound(flat, M, u, r, share) -> float:
     """The right-hand side of eq. (1) at the beliefs of messages M."""
-    b = np.split(log_beliefs(flat, M, u, r), flat.start[1:-1])
+    b = np.split(variable_log_beliefs(flat, M, u, r), flat.start[1:-1])
     b = [softmax(logs) for logs in b]
-    alone = np.ones(len(b))
-    np.add.at(alone, flat.variable, -r)
-    total = sum(a * entropy(p) for a, p in zip(alone, b, strict=True))
+    counting = np.ones(len(b))
+    np.add.at(counting, flat.variable, -r)
+    total = sum(a * entropy(p) for a, p in zip(counting, b, strict=True))
     q = np.empty(max(flat.sizes))
     for f, s in enumerate(share):
         logs = np.log(flat.table[flat.cell[f] : flat.cell[f + 1]])

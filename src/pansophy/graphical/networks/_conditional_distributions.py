@@ -6,7 +6,7 @@ from ...core.loops.compiled import compiled
 
 
 @compiled
-def sample_table_rows(edges, z, u):
+def sample_from_rows(edges, z, u):
     """The state of each draw: row z_i of cumulative sums (k, m), uniform number u_i."""
     m = edges.shape[1]
     out = np.empty(len(z), np.int64)

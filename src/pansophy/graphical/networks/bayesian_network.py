@@ -204,14 +204,14 @@ class BayesianNetwork(Density, Estimator):
             kept = w > 0
             columns = {name: filter_column(c, kept) for name, c in columns.items()}
             w = w[kept]
-        edges = check_edge_list(self.edges)
-        hidden = hidden_variables(edges, columns, self.states)
+        edges = _check_edge_list(self.edges)
+        hidden = _hidden_variables(edges, columns, self.states)
         space, rows = encode_training_columns(columns, self.kinds, self.states, hidden)
-        parents = parents_from_edges(edges, space)
-        nodes = fit_discrete_nodes(self, rows, space, parents, w)
+        parents = _parents_from_edges(edges, space)
+        nodes = _fit_discrete_nodes(self, rows, space, parents, w)
         for i in range(len(space.names)):
             if not space.is_discrete(i):
-                nodes[i] = fit_continuous_node(
+                nodes[i] = _fit_continuous_node(
                     rows, i, parents[i], space, w, self.min_variance
                 )
         self.space_ = space
@@ -467,7 +467,7 @@ class BayesianNetwork(Density, Estimator):
         return tags
 
 
-def check_edge_list(edges) -> list[tuple]:
+def _check_edge_list(edges) -> list[tuple]:
     """Pairs (parent, child) without repetitions; raises if they are not pairs."""
     try:
         pairs = [tuple(e) for e in (() if edges is None else edges)]
@@ -482,13 +482,13 @@ def check_edge_list(edges) -> list[tuple]:
     return list(dict.fromkeys(pairs))
 
 
-def hidden_variables(edges, columns, states) -> tuple:
+def _hidden_variables(edges, columns, states) -> tuple:
     """Names in edges that are not columns but whose states are known."""
     names = dict.fromkeys(v for e in edges for v in e if isinstance(v, str))
     return tuple(v for v in names if v not in columns and v in (states or {}))
 
 
-def parents_from_edges(edges, space: VariableSpace) -> tuple[tuple[int, ...], ...]:
+def _parents_from_edges(edges, space: VariableSpace) -> tuple[tuple[int, ...], ...]:
     """Parents of each variable; raises at a cycle or a continuous parent of a discrete
     variable."""
     parents: list[tuple[int, ...]] = [() for _ in space.names]
@@ -505,7 +505,7 @@ def parents_from_edges(edges, space: VariableSpace) -> tuple[tuple[int, ...], ..
     return tuple(parents)
 
 
-def fit_discrete_nodes(model, rows, space: VariableSpace, parents, w) -> dict:
+def _fit_discrete_nodes(model, rows, space: VariableSpace, parents, w) -> dict:
     """Tables of the discrete variables by number, from counts or by EM."""
     discrete = [i for i in range(len(space.names)) if space.is_discrete(i)]
     model.n_iter_ = 1
@@ -544,7 +544,7 @@ def fit_discrete_nodes(model, rows, space: VariableSpace, parents, w) -> dict:
     return {i: ConditionalTable(t) for i, t in zip(discrete, tables, strict=True)}
 
 
-def fit_continuous_node(rows, i, parents, space: VariableSpace, w, min_variance):
+def _fit_continuous_node(rows, i, parents, space: VariableSpace, w, min_variance):
     """The linear regression of continuous variable i on its parents."""
     hidden = np.full(len(rows[i]), -1)  # codes of a hidden parent
     columns = [hidden if rows[p] is None else rows[p] for p in parents]

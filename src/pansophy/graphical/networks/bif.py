@@ -61,14 +61,14 @@ class BifTokens:
 
     def until(self, *ends: str) -> list[str]:
         """Tokens without commas up to one of the ends, which is consumed too."""
-        out = []
+        words = []
         while (word := self.next()) not in ends:
             if word != ",":
-                out.append(word.strip('"'))
-        return out
+                words.append(word.strip('"'))
+        return words
 
 
-def skip_bif_block(r: BifTokens) -> None:
+def _skip_bif_block(r: BifTokens) -> None:
     """Skip a block { ... }."""
     while r.next() != "{":
         pass
@@ -77,7 +77,7 @@ def skip_bif_block(r: BifTokens) -> None:
         depth += {"{": 1, "}": -1}.get(r.next(), 0)
 
 
-def read_bif_variable(r: BifTokens):
+def _read_bif_variable(r: BifTokens):
     """Name and states of a variable block."""
     name = r.name()
     states = None
@@ -103,7 +103,7 @@ def read_bif_variable(r: BifTokens):
     return name, states
 
 
-def read_bif_probability(r: BifTokens):
+def _read_bif_probability(r: BifTokens):
     """Node, parents, and rows of the table: (states of the parents, numbers)."""
     r.expect("(")
     names = r.until(")")
@@ -114,15 +114,15 @@ def read_bif_probability(r: BifTokens):
     while (token := r.next()) != "}":
         if token == "(":
             key = tuple(r.until(")"))
-            rows.append((key, read_bif_numbers(r, node)))
+            rows.append((key, _read_bif_numbers(r, node)))
         elif token in ("table", "default"):
-            rows.append((token, read_bif_numbers(r, node)))
+            rows.append((token, _read_bif_numbers(r, node)))
         else:
             r.until(";")
     return node, parents, rows
 
 
-def read_bif_numbers(r: BifTokens, node) -> list[float]:
+def _read_bif_numbers(r: BifTokens, node) -> list[float]:
     """The numbers of one row."""
     tokens = r.until(";")
     try:
@@ -133,7 +133,7 @@ def read_bif_numbers(r: BifTokens, node) -> list[float]:
         ) from None
 
 
-def fill_probability_table(node, parents, rows, space: VariableSpace) -> np.ndarray:
+def _fill_probability_table(node, parents, rows, space: VariableSpace) -> np.ndarray:
     """The table of a node from its rows, checked and scaled to sum to 1."""
     shape = tuple(space.sizes[space.number(v)] for v in (*parents, node))
     table = np.full(shape, np.nan)
@@ -173,14 +173,14 @@ def parse_bif(text: str):
     while tokens:
         token = tokens.next()
         if token == "network":
-            skip_bif_block(tokens)
+            _skip_bif_block(tokens)
         elif token == "variable":
-            name, node = read_bif_variable(tokens)
+            name, node = _read_bif_variable(tokens)
             if name in states:
                 raise ValueError(f"variable {name!r} is defined twice.")
             states[name] = node
         elif token == "probability":
-            blocks.append(read_bif_probability(tokens))
+            blocks.append(_read_bif_probability(tokens))
         elif token == "property":
             tokens.until(";")
         else:
@@ -195,7 +195,7 @@ def parse_bif(text: str):
         if tables[j] is not None:
             raise ValueError(f"variable {node!r} has two probability blocks.")
         parents[j] = tuple(space.number(v) for v in node_parents)
-        tables[j] = fill_probability_table(node, node_parents, rows, space)
+        tables[j] = _fill_probability_table(node, node_parents, rows, space)
     for name, table in zip(space.names, tables, strict=True):
         if table is None:
             raise ValueError(f"variable {name!r} has no probability block.")
@@ -228,25 +228,25 @@ def read_bif(source):
     >>> network.space.names, network.parents
     (('rain', 'wet'), ((), (0,)))
     """
-    return BayesianNetwork.from_nodes(*parse_bif(read_bif_text(source)))
+    return BayesianNetwork.from_nodes(*parse_bif(_read_bif_text(source)))
 
 
-def read_bif_text(source) -> str:
+def _read_bif_text(source) -> str:
     """The text of a path, file object or string."""
     if hasattr(source, "read"):
         data = source.read()
-        return decode_bif_bytes(data) if isinstance(data, bytes) else data
+        return _decode_bif_bytes(data) if isinstance(data, bytes) else data
     if isinstance(source, str) and "{" in source:
         return source
     path = Path(source)
     if path.suffix == ".gz":
         import gzip
 
-        return decode_bif_bytes(gzip.decompress(path.read_bytes()))
-    return decode_bif_bytes(path.read_bytes())
+        return _decode_bif_bytes(gzip.decompress(path.read_bytes()))
+    return _decode_bif_bytes(path.read_bytes())
 
 
-def decode_bif_bytes(data: bytes) -> str:
+def _decode_bif_bytes(data: bytes) -> str:
     """Bytes as UTF-8, or as Latin-1 in old files."""
     try:
         return data.decode()
@@ -254,7 +254,7 @@ def decode_bif_bytes(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def quote_bif_label(label) -> str:
+def _quote_bif_label(label) -> str:
     """A label in quotes if the format needs them."""
     label = str(label)
     if '"' in label:
@@ -271,25 +271,25 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
     path : path, optional
     name : str, default="network"
     """
-    space, parents, tables = discrete_tables(network)
-    lines = [f"network {quote_bif_label(name)} {{\n}}"]
+    space, parents, tables = _discrete_tables(network)
+    lines = [f"network {_quote_bif_label(name)} {{\n}}"]
     for variable, states in zip(space.names, space.states, strict=True):
         check_states([str(s) for s in states], variable)  # 1 and "1" have the same text
-        listed = ", ".join(quote_bif_label(s) for s in states)
+        listed = ", ".join(_quote_bif_label(s) for s in states)
         kind = f"type discrete [ {len(states)} ] {{ {listed} }};"
-        lines.append(f"variable {quote_bif_label(variable)} {{\n  {kind}\n}}")
+        lines.append(f"variable {_quote_bif_label(variable)} {{\n  {kind}\n}}")
     for j, table in enumerate(tables):
-        node = quote_bif_label(space.names[j])
+        node = _quote_bif_label(space.names[j])
         node_parents = parents[j]
         numbers = lambda row: ", ".join(repr(float(v)) for v in row)
         if not node_parents:
             lines.append(f"probability ( {node} ) {{\n  table {numbers(table)};\n}}")
             continue
-        given = ", ".join(quote_bif_label(space.names[p]) for p in node_parents)
-        lines.append(f"probability ( {node} | {given} ) {{")
+        parent_names = ", ".join(_quote_bif_label(space.names[p]) for p in node_parents)
+        lines.append(f"probability ( {node} | {parent_names} ) {{")
         for configuration in np.ndindex(table.shape[:-1]):
             pairs = zip(node_parents, configuration, strict=True)
-            key = ", ".join(quote_bif_label(space.states[p][c]) for p, c in pairs)
+            key = ", ".join(_quote_bif_label(space.states[p][c]) for p, c in pairs)
             lines.append(f"  ({key}) {numbers(table[configuration])};")
         lines.append("}")
     text = "\n".join(lines) + "\n"
@@ -298,7 +298,7 @@ def write_bif(network, path: str | PathLike | None = None, *, name="network") ->
     return text
 
 
-def discrete_tables(network):
+def _discrete_tables(network):
     """Variables, parents and tables of a network, if all its nodes are tables."""
     for name, node in zip(network.space.names, network.nodes, strict=True):
         if not isinstance(node, ConditionalTable):

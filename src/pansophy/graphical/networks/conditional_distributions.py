@@ -30,7 +30,7 @@ from ...distributions.gaussian.normal import Moments, moments
 from . import _conditional_distributions as loops
 
 
-def parent_configuration(U, sizes) -> np.ndarray:
+def _parent_configuration(U, sizes) -> np.ndarray:
     """Number (n,) of the joint state of the discrete parents, first parent slowest."""
     if not len(sizes):
         return np.zeros(len(U), dtype=np.int64)
@@ -83,19 +83,19 @@ class ConditionalTable:
 
     def log_prob(self, x, U) -> np.ndarray:
         """log P(x_i | U_i) for rows: (n,)."""
-        z = parent_configuration(U, self.prob.shape[:-1])
+        z = _parent_configuration(U, self.prob.shape[:-1])
         return safe_log(self.rows[z, np.asarray(x).astype(np.int64)])
 
     def draw(self, U, rng: np.random.Generator) -> np.ndarray:
         """A state for each row of parents: (n,)."""
-        z = parent_configuration(U, self.prob.shape[:-1])
-        return loops.sample_table_rows(
+        z = _parent_configuration(U, self.prob.shape[:-1])
+        return loops.sample_from_rows(
             np.cumsum(self.rows, axis=1), z, rng.random(len(z))
         )
 
     def stats(self, x, U, weights=None) -> np.ndarray:
         """Counts in the shape of the table."""
-        z = parent_configuration(U, self.prob.shape[:-1]) * self.prob.shape[-1]
+        z = _parent_configuration(U, self.prob.shape[:-1]) * self.prob.shape[-1]
         cell = z + np.asarray(x).astype(np.int64)
         return np.bincount(cell, weights, self.prob.size).reshape(self.prob.shape)
 
@@ -162,7 +162,7 @@ class LinearGaussian:
     def from_stats(cls, stats: Moments, prior: float = 0.0) -> "LinearGaussian":
         """The maximum likelihood node; `prior` is the smallest variance allowed."""
         return cls(
-            *regression_from_moments(stats.weight, stats.mean, stats.scatter, prior)
+            *_regression_from_moments(stats.weight, stats.mean, stats.scatter, prior)
         )
 
 
@@ -208,7 +208,7 @@ class ConditionalLinearGaussian:
         """Configurations (n,) of the discrete parents, and the continuous ones."""
         discrete = list(self.discrete)
         rest = [j for j in range(U.shape[1]) if j not in self.discrete]
-        return parent_configuration(U[:, discrete], self.intercept.shape), U[:, rest]
+        return _parent_configuration(U[:, discrete], self.intercept.shape), U[:, rest]
 
     def means(self, U):
         """Mean and variance of each row: (n,), (n,)."""
@@ -252,9 +252,11 @@ class ConditionalLinearGaussian:
         for u in range(len(stats.weight)):
             part = Moments(stats.weight[u], stats.mean[u], stats.scatter[u])
             total = total + part
-        pooled = regression_from_moments(total.weight, total.mean, total.scatter, prior)
+        pooled = _regression_from_moments(
+            total.weight, total.mean, total.scatter, prior
+        )
         parts = [
-            regression_from_moments(w, m, S, prior) if w > 0 else pooled
+            _regression_from_moments(w, m, S, prior) if w > 0 else pooled
             for w, m, S in zip(stats.weight, stats.mean, stats.scatter, strict=True)
         ]
         shape = self.intercept.shape
@@ -274,7 +276,7 @@ def as_conditional(value) -> Node:
     return ConditionalTable(value) if isinstance(value, np.ndarray) else value
 
 
-def regression_from_moments(weight, mean, scatter, floor=0.0):
+def _regression_from_moments(weight, mean, scatter, floor=0.0):
     """Intercept, coefficients and variance of the last coordinate on the others."""
     S = np.asarray(scatter)
     v = S.shape[0] - 1
@@ -289,5 +291,5 @@ def log_normal_density(gap, variance):
     """log N(gap; 0, variance); a variance of 0 is a point mass (0 or -inf)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = -0.5 * (LOG_2PI + np.log(variance) + gap**2 / variance)
-    at = np.where(gap == 0, 0.0, -np.inf)
-    return np.where(np.asarray(variance) == 0, at, value)
+    point_mass = np.where(gap == 0, 0.0, -np.inf)
+    return np.where(np.asarray(variance) == 0, point_mass, value)

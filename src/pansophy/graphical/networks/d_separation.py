@@ -80,17 +80,17 @@ def named_graph(model):
     return names, parents
 
 
-def node_indices(names, wanted) -> list[int]:
+def _node_indices(names, wanted) -> list[int]:
     """Positions of one or several names; an unknown name raises."""
-    one = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+    is_single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
     place = {v: i for i, v in enumerate(names)}
-    out = []
-    for v in [wanted] if one else wanted:
+    indices = []
+    for v in [wanted] if is_single else wanted:
         if v not in place:
             hint = suggest_name(v, names, "variables")
             raise ValueError(f"no variable is called {v!r}{hint}.")
-        out.append(place[v])
-    return out
+        indices.append(place[v])
+    return indices
 
 
 def d_separated(model, x, y, given=()) -> DSeparation:
@@ -113,25 +113,25 @@ def d_separated(model, x, y, given=()) -> DSeparation:
     2 and 3 are connected given 1, 4: 2 -> [4] <- 3
     """
     names, parents = named_graph(model)
-    start, goal = node_indices(names, x), node_indices(names, y)
-    observed = node_indices(names, given)
-    both = set(start) & set(goal)
-    path: list[int] | None = [min(both)] if both - set(observed) else None
+    start, goal = _node_indices(names, x), _node_indices(names, y)
+    observed = _node_indices(names, given)
+    overlap = set(start) & set(goal)
+    path: list[int] | None = [min(overlap)] if overlap - set(observed) else None
     if path is None:
-        path = open_path(parents, set(start), set(goal), set(observed))
+        path = _open_path(parents, set(start), set(goal), set(observed))
     join_names = lambda nodes: ", ".join(str(names[i]) for i in nodes)
     condition = f" given {join_names(observed)}" if observed else ""
     if path is None:
         text = f"{join_names(start)} and {join_names(goal)} are d-separated{condition}"
         return DSeparation(True, (), text)
-    drawn = draw_path(path, parents, set(observed), names)
+    drawn = _draw_path(path, parents, set(observed), names)
     text = (
         f"{join_names(start)} and {join_names(goal)} are connected{condition}: {drawn}"
     )
     return DSeparation(False, tuple(names[i] for i in path), text)
 
 
-def open_path(parents, start, goal, observed) -> list[int] | None:
+def _open_path(parents, start, goal, observed) -> list[int] | None:
     """A shortest open path between two sets, by Bayes ball; None if there is none."""
     opens_colliders = observed | ancestors(parents, observed)  # opens colliders, (3)
     children = children_of(parents)
@@ -139,10 +139,10 @@ def open_path(parents, start, goal, observed) -> list[int] | None:
     came_from: dict = {(i, UP): None for i in sources}
     queue = deque(came_from)
     while queue:
-        here = queue.popleft()
-        i, direction = here
+        ball = queue.popleft()
+        i, direction = ball
         if i in goal and i not in observed:
-            return trace_path(came_from, here)
+            return _trace_path(came_from, ball)
         successors = []
         if direction == UP and i not in observed:  # from a child: (1) upwards, (2)
             successors = [(p, UP) for p in parents[i]] + [
@@ -155,21 +155,21 @@ def open_path(parents, start, goal, observed) -> list[int] | None:
                 successors += [(p, UP) for p in parents[i]]
         for step in successors:
             if step not in came_from:
-                came_from[step] = here
+                came_from[step] = ball
                 queue.append(step)
     return None
 
 
-def trace_path(came_from, here):
+def _trace_path(came_from, ball):
     """The nodes on the path to a state of the ball."""
     path = []
-    while here is not None:
-        path.append(here[0])
-        here = came_from[here]
+    while ball is not None:
+        path.append(ball[0])
+        ball = came_from[ball]
     return path[::-1]
 
 
-def draw_path(path, parents, observed, names) -> str:
+def _draw_path(path, parents, observed, names) -> str:
     """A path with arrows as text; observed nodes are in brackets."""
     label = lambda i: f"[{names[i]}]" if i in observed else str(names[i])
     text = label(path[0])
@@ -188,8 +188,8 @@ def path_gate(model, a, b, c, given=()) -> PathGate:
     PathGate(kind='collider', open=True)
     """
     names, parents = named_graph(model)
-    i, j, k = node_indices(names, [a, b, c])
-    observed = set(node_indices(names, given))
+    i, j, k = _node_indices(names, [a, b, c])
+    observed = set(_node_indices(names, given))
     n_incoming = (i in parents[j]) + (k in parents[j])
     if n_incoming + (j in parents[i]) + (j in parents[k]) != 2:
         raise ValueError(f"{a!r} - {b!r} - {c!r} is not a path of the graph.")
@@ -208,5 +208,5 @@ def markov_blanket(model, variable) -> set:
     [1, 2, 4, 5]
     """
     names, parents = named_graph(model)
-    (i,) = node_indices(names, variable)
+    (i,) = _node_indices(names, variable)
     return {names[j] for j in moral_graph(parents)[i]}

@@ -45,7 +45,7 @@ def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
     if isinstance(graph, Mapping):
         for child, parents in graph.items():
             parents_of[space.number(child)] = tuple(space.number(p) for p in parents)
-    elif is_edge_list(graph):
+    elif _is_edge_list(graph):
         for parent, child in graph:
             j = space.number(child)
             parents_of[j] = (*parents_of[j], space.number(parent))
@@ -63,7 +63,7 @@ def parse_parents(graph, names) -> tuple[tuple[int, ...], ...]:
     return tuple(parents_of)
 
 
-def is_edge_list(graph) -> bool:
+def _is_edge_list(graph) -> bool:
     """Whether a list holds pairs of names rather than tuples of parents."""
     pairs = [e for e in graph if len(e) == 2 and any(isinstance(v, str) for v in e)]
     return len(pairs) == len(graph)  # no pairs at all: a graph without edges
@@ -113,15 +113,15 @@ def _parent_sets(last, earlier):
     for k in range(1 if last else 0, len(last) + 1):
         for chosen in combinations(last, k):
             for k_earlier in range(len(earlier) + 1):
-                for others in combinations(earlier, k_earlier):
-                    yield tuple(sorted((*chosen, *others)))
+                for earlier_nodes in combinations(earlier, k_earlier):
+                    yield tuple(sorted((*chosen, *earlier_nodes)))
 
 
 def adjacency_matrix(parents) -> np.ndarray:
     """The adjacency matrix A of the parents of each node: A[x, y] is x -> y."""
     A = np.zeros((len(parents), len(parents)), dtype=bool)
-    for y, above in enumerate(parents):
-        A[list(above), y] = True
+    for y, parents_of_y in enumerate(parents):
+        A[list(parents_of_y), y] = True
     return A
 
 

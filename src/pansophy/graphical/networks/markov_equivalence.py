@@ -64,22 +64,29 @@ def markov_equivalent(a, b, names=None) -> bool:
     >>> markov_equivalent(chain, fork), markov_equivalent(chain, collider)
     (True, False)
     """
-    (a, a_names), (b, b_names) = parse_graph(a, names), parse_graph(b, names)
+    (a, a_names), (b, b_names) = _parse_graph(a, names), _parse_graph(b, names)
     skeleton = lambda g, v: {frozenset(e) for e in edge_pairs(g, v)}
     v_structures = lambda g, v: {
         (frozenset((v[x], v[y])), v[z]) for x, z, y in colliders(g)
     }
-    same = set(a_names) == set(b_names) and skeleton(a, a_names) == skeleton(b, b_names)
-    return same and v_structures(a, a_names) == v_structures(b, b_names)
+    is_same = set(a_names) == set(b_names) and skeleton(a, a_names) == skeleton(
+        b, b_names
+    )
+    return is_same and v_structures(a, a_names) == v_structures(b, b_names)
 
 
-def parse_graph(graph, names=None):
+def _parse_graph(graph, names=None):
     """Parents by number, and names, of a graph in any notation."""
     if hasattr(graph, "space"):
         names = graph.space.names
     if names is None and isinstance(graph, dict):
         names = tuple(
-            dict.fromkeys([*graph, *(p for up in graph.values() for p in up)])
+            dict.fromkeys(
+                [
+                    *graph,
+                    *(p for parents_of_node in graph.values() for p in parents_of_node),
+                ]
+            )
         )
     if names is None and any(isinstance(v, str) for e in graph for v in e):
         names = tuple(dict.fromkeys(v for e in graph for v in e))
@@ -158,16 +165,16 @@ def equivalent_dags(G) -> Iterator[tuple]:
     if len(x) == 0:
         yield parents_from_adjacency(np.asarray(G))
         return
-    fixed = pattern_colliders(G)
+    fixed = _pattern_colliders(G)
     for a, b in ((x[0], y[0]), (y[0], x[0])):
         H = G.copy()
         H[b, a] = False
         H = apply_meek_rules(H)
-        if keeps_colliders(H, fixed):
+        if _keeps_colliders(H, fixed):
             yield from equivalent_dags(H)
 
 
-def pattern_colliders(G):
+def _pattern_colliders(G):
     """Colliders among the directed edges of a CPDAG."""
     A = G & ~G.T
     nonadjacent = ~(G | G.T)
@@ -180,13 +187,13 @@ def pattern_colliders(G):
     return colliders
 
 
-def keeps_colliders(G, fixed) -> bool:
+def _keeps_colliders(G, fixed) -> bool:
     """Whether the directed edges of G have no cycle and only the given colliders."""
     try:
         topological_order(parents_from_adjacency(G & ~G.T))
     except ValueError:
         return False
-    return pattern_colliders(G) == fixed
+    return _pattern_colliders(G) == fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,5 +264,5 @@ def equivalence_class(graph, names=None) -> EquivalenceClass:
     >>> len(equivalence_class([("rain", "wet"), ("hose", "wet")]))
     1
     """
-    parents, names = parse_graph(graph, names)
+    parents, names = _parse_graph(graph, names)
     return EquivalenceClass(names, cpdag(parents))

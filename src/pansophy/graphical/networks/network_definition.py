@@ -37,20 +37,22 @@ def parse_definition(tables: Mapping[str, Any], states=None) -> NetworkDefinitio
     """The parts of a network from tables by name; see the module text."""
     parsed = {}
     for key, value in tables.items():
-        own, given = split_key(str(key))
-        if own in parsed:
-            raise ValueError(f"{own!r} has two tables.")
-        if len(set(given)) < len(given):
-            raise ValueError(f"{own!r} has the same parent twice: {key!r}.")
-        parsed[own] = given, value
+        node_name, parent_names = split_key(str(key))
+        if node_name in parsed:
+            raise ValueError(f"{node_name!r} has two tables.")
+        if len(set(parent_names)) < len(parent_names):
+            raise ValueError(f"{node_name!r} has the same parent twice: {key!r}.")
+        parsed[node_name] = parent_names, value
     names = tuple(parsed)
     number = {v: i for i, v in enumerate(names)}
-    for own, (given, _) in parsed.items():
-        for g in given:
+    for node_name, (parent_names, _) in parsed.items():
+        for g in parent_names:
             if g not in number:
                 hint = suggest_name(g, names, "variables")
-                raise ValueError(f"parent {g!r} of {own!r} has no table{hint}.")
-    parents = tuple(tuple(number[g] for g in given) for given, _ in parsed.values())
+                raise ValueError(f"parent {g!r} of {node_name!r} has no table{hint}.")
+    parents = tuple(
+        tuple(number[g] for g in parent_names) for parent_names, _ in parsed.values()
+    )
     order = topological_order(parents, names)
     for v in states or {}:
         if v not in number:
@@ -63,18 +65,18 @@ def parse_definition(tables: Mapping[str, Any], states=None) -> NetworkDefinitio
         own_states = None if own_states is None else check_states(own_states, names[i])
         parent_sizes = [len(labels[p]) for p in parents[i]]
         value = parsed[names[i]][1]
-        given = [names[p] for p in parents[i]]
+        parent_names = [names[p] for p in parents[i]]
         if isinstance(value, (LinearGaussian, ConditionalLinearGaussian)):
-            nodes[i] = check_gaussian_node(value, names[i], given, parent_sizes)
+            nodes[i] = _check_gaussian_node(value, names[i], parent_names, parent_sizes)
             continue
         value = value.prob if isinstance(value, ConditionalTable) else value
-        nodes[i], labels[i] = complete_table(
-            value, names[i], given, parent_sizes, own_states
+        nodes[i], labels[i] = _complete_table(
+            value, names[i], parent_names, parent_sizes, own_states
         )
     space = VariableSpace(names, tuple(labels))
     for i, node in enumerate(nodes):
         if isinstance(node, ConditionalTable):
-            check_probability_rows(node.prob, i, parents, space)
+            _check_probability_rows(node.prob, i, parents, space)
     return NetworkDefinition(space, parents, tuple(nodes))
 
 
@@ -98,19 +100,24 @@ def check_network_parts(space: VariableSpace, parents, nodes) -> NetworkDefiniti
     topological_order(parents, names)
     for i, node in enumerate(nodes):
         parent_sizes = [space.sizes[p] for p in parents[i]]
-        given = [names[p] for p in parents[i]]
+        parent_names = [names[p] for p in parents[i]]
         if space.is_discrete(i):
             value = node.prob if isinstance(node, ConditionalTable) else node
-            complete_table(
-                value, names[i], given, parent_sizes, space.states[i], compact=False
+            _complete_table(
+                value,
+                names[i],
+                parent_names,
+                parent_sizes,
+                space.states[i],
+                compact=False,
             )
-            check_probability_rows(value, i, parents, space)
+            _check_probability_rows(value, i, parents, space)
         else:
-            check_gaussian_node(node, names[i], given, parent_sizes)
+            _check_gaussian_node(node, names[i], parent_names, parent_sizes)
     return NetworkDefinition(space, parents, nodes)
 
 
-def complete_table(value, name, parent_names, parent_sizes, states, *, compact=True):
+def _complete_table(value, name, parent_names, parent_sizes, states, *, compact=True):
     """A table with the last state filled in, and the states of the variable."""
     if 0 in parent_sizes:
         continuous = parent_names[parent_sizes.index(0)]
@@ -145,7 +152,7 @@ def complete_table(value, name, parent_names, parent_sizes, states, *, compact=T
     return ConditionalTable(prob), tuple(range(size)) if states is None else states
 
 
-def check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
+def _check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
     """Raise an error about the first row that is not a distribution."""
     name, node_parents = space.names[i], parents[i]
     total = prob.sum(axis=-1)
@@ -154,20 +161,22 @@ def check_probability_rows(prob, i, parents, space: VariableSpace) -> None:
     )
     if not invalid.any():
         return
-    at = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(invalid)))[
+    bad_row = tuple(int(k[0]) for k in np.nonzero(np.atleast_1d(invalid)))[
         : len(node_parents)
     ]
     configuration = ", ".join(
         f"{space.names[p]}={space.states[p][c]!r}"
-        for p, c in zip(node_parents, at, strict=True)
+        for p, c in zip(node_parents, bad_row, strict=True)
     )
-    where = f" in row {configuration}" if configuration else ""
-    if (prob[at] < -PROBABILITY_TOL).any():
-        raise ValueError(f"the table of {name!r} has a negative probability{where}.")
-    raise ValueError(f"the table of {name!r} sums to {total[at]:.6g}{where}, not to 1.")
+    location = f" in row {configuration}" if configuration else ""
+    if (prob[bad_row] < -PROBABILITY_TOL).any():
+        raise ValueError(f"the table of {name!r} has a negative probability{location}.")
+    raise ValueError(
+        f"the table of {name!r} sums to {total[bad_row]:.6g}{location}, not to 1."
+    )
 
 
-def check_gaussian_node(node, name, parent_names, parent_sizes):
+def _check_gaussian_node(node, name, parent_names, parent_sizes):
     """A continuous node, if its shape fits its parents."""
     if not isinstance(node, (LinearGaussian, ConditionalLinearGaussian)):
         raise ValueError(
@@ -198,24 +207,24 @@ def check_gaussian_node(node, name, parent_names, parent_sizes):
     return node
 
 
-def table_key(i, parents, space: VariableSpace) -> str:
+def _table_key(i, parents, space: VariableSpace) -> str:
     """The key "C | A, B" of node i."""
-    given = ", ".join(str(space.names[p]) for p in parents[i])
-    return f"{space.names[i]} | {given}" if given else str(space.names[i])
+    parent_names = ", ".join(str(space.names[p]) for p in parents[i])
+    return f"{space.names[i]} | {parent_names}" if parent_names else str(space.names[i])
 
 
-def format_table(prob, i, parents, space: VariableSpace, limit: int = 24) -> str:
+def _format_table(prob, i, parents, space: VariableSpace, limit: int = 24) -> str:
     """A table as text, a row for each configuration of the parents."""
     node_parents = parents[i]
     head = "  ".join(f"{s!s:>8}" for s in space.states[i])
     rows = math.prod(prob.shape[:-1])
-    lines = [table_key(i, parents, space), f"  {'':<20} {head}"]
+    lines = [_table_key(i, parents, space), f"  {'':<20} {head}"]
     for z in range(min(rows, limit)):
-        at = np.unravel_index(z, prob.shape[:-1]) if node_parents else ()
+        cell = np.unravel_index(z, prob.shape[:-1]) if node_parents else ()
         row = ", ".join(
-            str(space.states[p][c]) for p, c in zip(node_parents, at, strict=True)
+            str(space.states[p][c]) for p, c in zip(node_parents, cell, strict=True)
         )
-        lines.append(f"  {row:<20} " + "  ".join(f"{p:8.4f}" for p in prob[at]))
+        lines.append(f"  {row:<20} " + "  ".join(f"{p:8.4f}" for p in prob[cell]))
     return "\n".join([*lines, "  ..."] if rows > limit else lines)
 
 
@@ -224,7 +233,7 @@ def describe_network(model) -> str:
     texts = []
     for i, node in enumerate(model.nodes):
         if isinstance(node, ConditionalTable):
-            texts.append(format_table(node.prob, i, model.parents, model.space))
+            texts.append(_format_table(node.prob, i, model.parents, model.space))
         else:
-            texts.append(f"{table_key(i, model.parents, model.space)}: {node}")
+            texts.append(f"{_table_key(i, model.parents, model.space)}: {node}")
     return "\n".join(texts)

@@ -18,7 +18,7 @@ ARROW_HEAD = (
 NODE_FILLS = {True: "#e8f0fe", False: "#fff3e0"}  # discrete, continuous
 
 
-def quote_dot_name(name) -> str:
+def _quote_dot_name(name) -> str:
     """A name in quotes, as DOT requires."""
     text = str(name).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
@@ -30,21 +30,21 @@ def network_dot(model) -> str:
     lines = ["digraph network {", "  node [shape=box, style=rounded];"]
     for i, name in enumerate(space.names):
         shape = "" if space.is_discrete(i) else " [shape=ellipse]"
-        lines.append(f"  {quote_dot_name(name)}{shape};")
+        lines.append(f"  {_quote_dot_name(name)}{shape};")
     for i, node_parents in enumerate(model.parents):
         for p in node_parents:
             parent, child = (
-                quote_dot_name(space.names[p]),
-                quote_dot_name(space.names[i]),
+                _quote_dot_name(space.names[p]),
+                _quote_dot_name(space.names[i]),
             )
             lines.append(f"  {parent} -> {child};")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def node_captions(model, tables: bool = False) -> list[list[str]]:
+def network_captions(model, tables: bool = False) -> list[list[str]]:
     """The lines of text in each box."""
     space = model.space
-    out = []
+    captions = []
     marginals = {}
     if tables and 0 not in space.sizes:
         engine = model._engine()
@@ -54,8 +54,8 @@ def node_captions(model, tables: bool = False) -> list[list[str]]:
         if i in marginals:
             states = list(zip(space.states[i], marginals[i], strict=True))[:6]
             lines += [f"{s} {100 * p:.1f}%" for s, p in states]
-        out.append(lines)
-    return out
+        captions.append(lines)
+    return captions
 
 
 def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
@@ -67,7 +67,7 @@ def network_layout(model, lines) -> tuple[LayeredLayout, list[float], float]:
 
 def network_svg(model, *, tables: bool = False) -> str:
     """The graph of a network as SVG text; `tables` adds the marginals."""
-    lines = node_captions(model, tables)
+    lines = network_captions(model, tables)
     placed, widths, height = network_layout(model, lines)
     parts = [ARROW_HEAD]
     for (_, i), points in placed.paths.items():

@@ -106,7 +106,7 @@ def query_network(
         raise ValueError("order is for method='elimination'.")
     if not space.all_discrete:
         query = ParsedQuery(numbers, observed, weights, evidence)
-        return query_with_continuous(model, query, method, order)
+        return _query_with_continuous(model, query, method, order)
     engine = model._engine()
     if order is not None:
         unobserved = tuple(v for v in numbers if v not in observed)
@@ -123,16 +123,16 @@ def query_network(
         table = OTHER_QUERIES[method](model, query)
     if table is None:
         raise zero_probability_error({**(evidence or {}), **(likelihood or {})})
-    return named_posterior(space, numbers, table)
+    return _named_posterior(space, numbers, table)
 
 
-def named_posterior(space, variables, table) -> Posterior:
+def _named_posterior(space, variables, table) -> Posterior:
     """A table with the names and states of its axes."""
     names = tuple([space.names[v] for v in variables])
     return Posterior.of(table, names, tuple([space.states[v] for v in variables]))
 
 
-def query_by_enumeration(model, query: ParsedQuery):
+def _query_by_enumeration(model, query: ParsedQuery):
     """Sums over the whole joint table."""
     joint = enumerate_joint(model).prob
     along_axis = lambda v: [-1 if i == v else 1 for i in range(joint.ndim)]
@@ -148,7 +148,7 @@ def query_by_enumeration(model, query: ParsedQuery):
     return table / table.sum() if table.sum() > 0 else None
 
 
-def query_by_likelihood_weighting(model, query: ParsedQuery):
+def _query_by_likelihood_weighting(model, query: ParsedQuery):
     """Weighted frequencies of rows drawn by eq. (1) and (2)."""
     seed = query.random_state
     seed = model.random_state if seed is None else seed
@@ -161,43 +161,43 @@ def query_by_likelihood_weighting(model, query: ParsedQuery):
     w, log_total = normalize_log_weights(log_w)
     if log_total == -np.inf:
         return None
-    return weighted_state_table(A, w, query.variables, model.space.sizes)
+    return _weighted_state_table(A, w, query.variables, model.space.sizes)
 
 
-def query_by_gibbs(model, query: ParsedQuery):
+def _query_by_gibbs(model, query: ParsedQuery):
     """Frequencies of rows drawn by Gibbs sampling."""
-    reject_soft_evidence(query.likelihood)
+    _reject_soft_evidence(query.likelihood)
     draws = model.gibbs(
         query.n_samples, evidence=query.evidence, random_state=query.random_state
     )
     rows = np.asarray(draws.codes).reshape(-1, len(model.space.names))
     w = np.full(len(rows), 1.0 / len(rows))
-    return weighted_state_table(rows, w, query.variables, model.space.sizes)
+    return _weighted_state_table(rows, w, query.variables, model.space.sizes)
 
 
-def query_by_loopy(model, query: ParsedQuery):
+def _query_by_loopy(model, query: ParsedQuery):
     """The marginal of one variable by loopy belief propagation."""
-    reject_soft_evidence(query.likelihood)
+    _reject_soft_evidence(query.likelihood)
     if len(query.variables) > 1:
         raise ValueError("loopy propagation answers one variable at a time.")
     return model.loopy_bp(query.evidence)[model.space.names[query.variables[0]]]
 
 
-def reject_soft_evidence(likelihood):
+def _reject_soft_evidence(likelihood):
     """Raise where a method cannot use soft evidence."""
     if likelihood:
         raise ValueError("likelihood needs an exact method or 'likelihood_weighting'.")
 
 
 OTHER_QUERIES = {
-    "enumeration": query_by_enumeration,
-    "likelihood_weighting": query_by_likelihood_weighting,
-    "gibbs": query_by_gibbs,
-    "loopy": query_by_loopy,
+    "enumeration": _query_by_enumeration,
+    "likelihood_weighting": _query_by_likelihood_weighting,
+    "gibbs": _query_by_gibbs,
+    "loopy": _query_by_loopy,
 }
 
 
-def query_with_continuous(model, query: ParsedQuery, method, order):
+def _query_with_continuous(model, query: ParsedQuery, method, order):
     """P(variables | evidence) of a network with continuous nodes: always exact."""
     space = model.space
     variables, observed = query.variables, query.observed
@@ -208,16 +208,16 @@ def query_with_continuous(model, query: ParsedQuery, method, order):
         )
     if len({space.is_discrete(v) for v in variables}) > 1:
         raise ValueError("ask for discrete and for continuous variables separately.")
-    both = [v for v in variables if v in observed and not space.is_discrete(v)]
-    if both:
-        raise ValueError(f"{space.names[both[0]]!r} is both asked for and observed.")
+    clash = [v for v in variables if v in observed and not space.is_discrete(v)]
+    if clash:
+        raise ValueError(f"{space.names[clash[0]]!r} is both asked for and observed.")
     answer, _ = gaussian_inference.query_mixed_network(
         model, model._engine(), variables, observed
     )
     if answer is None:
         raise zero_probability_error(query.evidence or {})
     if space.is_discrete(variables[0]):
-        return named_posterior(space, variables, answer)
+        return _named_posterior(space, variables, answer)
     w, mean, cov = answer
     if len(w) == 1:
         return Normal(mean[0], cov[0])
@@ -231,16 +231,16 @@ def most_probable_explanation(
     space = model.space
     observed = evidence_codes(model, evidence)
     if not space.all_discrete:
-        return most_probable_values(model, observed, evidence, variables)
+        return _most_probable_values(model, observed, evidence, variables)
     engine = model._engine()
     if variables is not None:
         query = space.numbers(variables)
         table, _ = engine.posterior(query, observed)
         if table is None:
             raise zero_probability_error(evidence or {})
-        at = np.unravel_index(int(np.argmax(table)), table.shape)
-        states = {space.names[v]: space.states[v][c] for v, c in zip(query, at)}
-        return MostProbableExplanation(states, float(np.log(table[at])))
+        cell = np.unravel_index(int(np.argmax(table)), table.shape)
+        states = {space.names[v]: space.states[v][c] for v, c in zip(query, cell)}
+        return MostProbableExplanation(states, float(np.log(table[cell])))
     factors = [condition_factor(f, observed) for f in engine.factors.values()]
     tree = query_clique_tree(factors, space.sizes, (), (), model.heuristic)
     check_table_size(engine.plan_cost(tree, ()), model.max_table)
@@ -251,7 +251,7 @@ def most_probable_explanation(
     return MostProbableExplanation(states, log_top - engine.log_evidence(observed))
 
 
-def most_probable_values(model, observed, evidence, variables):
+def _most_probable_values(model, observed, evidence, variables):
     """The mode of a Gaussian network: the conditional mean of the other variables."""
     space = model.space
     query = [v for v in range(len(space.names)) if v not in observed]
@@ -310,7 +310,7 @@ def draw_weighted_rows(model, n: int, rng: np.random.Generator, evidence=None):
     return A, log_w
 
 
-def weighted_state_table(A, w, variables, sizes) -> np.ndarray:
+def _weighted_state_table(A, w, variables, sizes) -> np.ndarray:
     """Weighted frequencies of the joint states of some variables in rows A."""
     shape = [sizes[v] for v in variables]
     codes = tuple(A[:, v].astype(np.int64) for v in variables)

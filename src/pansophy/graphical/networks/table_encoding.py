@@ -60,7 +60,7 @@ def encode_table(data, space: VariableSpace | None = None, columns=None):
     >>> codes, space.states
     (array([[ 0, 0], [ 1, 1], [-1, 1]], dtype=int8), (('no', 'yes'), (0, 1)))
     """
-    names, read = named_column_reader(data, space, columns)
+    names, read = _named_column_reader(data, space, columns)
     variables = names if space is None else space.names
     if space is not None and not set(names) & set(variables):
         raise ValueError(f"no column is a variable of the model: {list(names)}.")
@@ -73,7 +73,7 @@ def encode_table(data, space: VariableSpace | None = None, columns=None):
             columns_of_codes.append(None)
             states.append(known_states)
             continue
-        column, column_states = encode_column(read(name), known_states, name)
+        column, column_states = _encode_column(read(name), known_states, name)
         if n is not None and len(column) != n:
             raise ValueError(f"column {name!r} has {len(column)} rows, others {n}.")
         n = len(column)
@@ -95,12 +95,12 @@ def stack_codes(columns, states, n):
     return codes
 
 
-def named_column_reader(data, space, columns):
+def _named_column_reader(data, space, columns):
     """Names of the columns, and a function that reads one by its name."""
     if isinstance(data, Mapping):
         names = tuple(map(str, data if columns is None else columns))
         by_name = {str(key): value for key, value in data.items()}
-        return check_columns_exist(names, by_name), lambda name: by_name[name]
+        return _check_columns_exist(names, by_name), lambda name: by_name[name]
     if hasattr(data, "columns") or hasattr(data, "column_names"):
         import narwhals as nw
 
@@ -108,7 +108,7 @@ def named_column_reader(data, space, columns):
         if frame is not data:
             labels = {str(c): c for c in frame.columns}
             names = tuple(labels if columns is None else map(str, columns))
-            return check_columns_exist(names, labels), lambda name: frame.get_column(
+            return _check_columns_exist(names, labels), lambda name: frame.get_column(
                 labels[name]
             )
     X = np.asarray(data)
@@ -124,7 +124,7 @@ def named_column_reader(data, space, columns):
 
 def continuous_columns(data, columns=None):
     """Columns of numbers as an array (n, d), and a space of continuous variables."""
-    names, read = named_column_reader(data, None, columns)
+    names, read = _named_column_reader(data, None, columns)
     parts = []
     for name in names:
         column = read(name)
@@ -138,7 +138,7 @@ def continuous_columns(data, columns=None):
     return np.column_stack(parts), VariableSpace(names, ((),) * len(names))
 
 
-def has_many_fractions(column) -> bool:
+def _has_many_fractions(column) -> bool:
     """Whether a column holds fractions and more than a dozen distinct values."""
     column = column.to_numpy() if hasattr(column, "to_numpy") else column
     values = np.asarray(column)
@@ -153,9 +153,9 @@ def has_many_fractions(column) -> bool:
 
 def reject_continuous_columns(data, what: str):
     """Raise if a column is continuous, so that its values cannot be counted."""
-    names, read = named_column_reader(data, None, None)
+    names, read = _named_column_reader(data, None, None)
     for name in names:
-        if has_many_fractions(read(name)):
+        if _has_many_fractions(read(name)):
             raise ValueError(
                 f"column {name!r} holds real numbers, and {what} counts states: cut "
                 "them into classes first."
@@ -167,10 +167,10 @@ def columns_are_continuous(data, hint: str) -> bool:
 
     A table with both kinds raises; `hint` completes the message.
     """
-    names, read = named_column_reader(data, None, None)
+    names, read = _named_column_reader(data, None, None)
     example_of: dict[bool, str] = {}
     for name in names:
-        example_of.setdefault(has_many_fractions(read(name)), name)
+        example_of.setdefault(_has_many_fractions(read(name)), name)
     if len(example_of) == 2:
         raise ValueError(
             f"column {example_of[True]!r} holds real numbers and "
@@ -179,7 +179,7 @@ def columns_are_continuous(data, hint: str) -> bool:
     return True in example_of
 
 
-def check_columns_exist(names, table):
+def _check_columns_exist(names, table):
     """The names, if they are all columns of the table."""
     missing = [name for name in names if name not in table]
     if missing:
@@ -187,18 +187,18 @@ def check_columns_exist(names, table):
     return names
 
 
-def encode_column(column, known_states, name):
+def _encode_column(column, known_states, name):
     """One column as codes (n,), and its states in order (those that are known)."""
     labels = None
     if hasattr(column, "to_numpy") and not isinstance(column, np.ndarray):
-        column, labels = column_from_frame(column)
+        column, labels = _column_from_frame(column)
     values = column if isinstance(column, np.ndarray) else as_column(column)
     if values.ndim != 1:
         raise ValueError(f"column {name!r} must be flat, got shape {values.shape}.")
-    codes, labels = (values, labels) if labels is not None else encode_labels(values)
+    codes, labels = (values, labels) if labels is not None else _encode_labels(values)
     if known_states is None:
         return codes, tuple(labels)
-    return codes_among_states(codes, labels, known_states, name), tuple(known_states)
+    return _codes_among_states(codes, labels, known_states, name), tuple(known_states)
 
 
 def is_categorical(column) -> bool:
@@ -214,7 +214,7 @@ def filter_column(column, kept):
     return (column if isinstance(column, np.ndarray) else as_column(column))[kept]
 
 
-def column_from_frame(series):
+def _column_from_frame(series):
     """A series of a data frame as (values, None), or text as (codes, labels)."""
     import narwhals as nw
 
@@ -227,16 +227,16 @@ def column_from_frame(series):
     ):
         values = series.to_numpy()
         if isinstance(dtype, nw.dtypes.IntegerType) and values.dtype.kind == "f":
-            codes, labels = encode_labels(values)  # integers beside missing values
+            codes, labels = _encode_labels(values)  # integers beside missing values
             return codes, tuple(int(v) for v in labels)
         return values, None
     native = series.to_native()
     array: Any = getattr(native, "array", None)
     if hasattr(array, "categories"):  # pandas
-        return sort_category_codes(np.asarray(array.codes), array.categories.tolist())
+        return _sort_category_codes(np.asarray(array.codes), array.categories.tolist())
     if hasattr(native, "factorize"):
         codes, labels = native.factorize()
-        return sort_category_codes(np.asarray(codes), list(labels))
+        return _sort_category_codes(np.asarray(codes), list(labels))
     if dtype == nw.Object:
         return np.array(series.to_list(), dtype=object), None
     dictionary = series.to_arrow()
@@ -246,10 +246,10 @@ def column_from_frame(series):
         else dictionary.dictionary_encode()
     )
     codes = np.asarray(dictionary.indices.cast("int64").fill_null(-1))
-    return sort_category_codes(codes, dictionary.dictionary.to_pylist())
+    return _sort_category_codes(codes, dictionary.dictionary.to_pylist())
 
 
-def sort_category_codes(codes, labels):
+def _sort_category_codes(codes, labels):
     """Codes of categories for sorted labels, whether the categories occur or not."""
     labels = [v.item() if isinstance(v, np.generic) else v for v in labels]
     order = sorted(range(len(labels)), key=lambda i: sort_key(labels[i]))
@@ -261,7 +261,7 @@ def sort_category_codes(codes, labels):
     return rank[codes], tuple(labels[i] for i in order)
 
 
-def encode_labels(values):
+def _encode_labels(values):
     """Codes (n,) of an array of any type, -1 where missing, and the sorted labels."""
     try:
         codes, levels = encode_values(values)
@@ -275,7 +275,7 @@ def encode_labels(values):
     return codes, [v.item() if isinstance(v, np.generic) else v for v in labels]
 
 
-def codes_among_states(codes, labels, states, name):
+def _codes_among_states(codes, labels, states, name):
     """Codes of labels as positions among known states; an unknown label raises."""
     by_label = {state: i for i, state in enumerate(states)}
     by_text = {
@@ -301,7 +301,7 @@ def drop_zero_weight_codes(codes, space: VariableSpace, weights):
     if weights is None or (weights > 0).all():
         return codes, space, weights
     kept, dropped = codes[weights > 0], codes[weights == 0]
-    out = np.array(kept, order="F")
+    compact_codes = np.array(kept, order="F")
     states = []
     for j, labels in enumerate(space.states):
         only_dropped = set(np.unique(dropped[:, j]).tolist()) - set(
@@ -310,19 +310,23 @@ def drop_zero_weight_codes(codes, space: VariableSpace, weights):
         new_code = np.full(len(labels) + 1, -1)
         remaining = [c for c in range(len(labels)) if c not in only_dropped]
         new_code[remaining] = np.arange(len(remaining))
-        out[:, j] = new_code[kept[:, j]]
+        compact_codes[:, j] = new_code[kept[:, j]]
         states.append(tuple(labels[c] for c in remaining))
-    return out, VariableSpace(space.names, tuple(states)), weights[weights > 0]
+    return (
+        compact_codes,
+        VariableSpace(space.names, tuple(states)),
+        weights[weights > 0],
+    )
 
 
 def decode_table(codes, space: VariableSpace) -> dict:
     """Columns of labels by name; None where missing."""
-    out = {}
+    columns = {}
     for j, name in enumerate(space.names):
         labels = np.empty(len(space.states[j]) + 1, dtype=object)
         labels[:-1] = space.states[j]
-        out[name] = labels[codes[:, j]]
-    return out
+        columns[name] = labels[codes[:, j]]
+    return columns
 
 
 def check_table_columns(model, X, *, reset: bool) -> dict:
@@ -335,7 +339,7 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     X = array_of_rows(X) if isinstance(X, (list, tuple)) else X
     is_frame = is_dict or hasattr(X, "columns")
     if is_frame or hasattr(X, "column_names"):
-        names, read = named_column_reader(X, None, None)
+        names, read = _named_column_reader(X, None, None)
         columns = {name: read(name) for name in names}
         if not columns or not len(next(iter(columns.values()))):
             raise ValueError(
@@ -367,7 +371,7 @@ def check_table_columns(model, X, *, reset: bool) -> dict:
     return {name: X[:, j] for j, name in enumerate(names)}
 
 
-def is_continuous_column(column) -> bool:
+def _is_continuous_column(column) -> bool:
     """Whether a column is continuous: fractions, or integers with many values."""
     if is_categorical(column):
         return False
@@ -390,11 +394,11 @@ def encode_training_columns(columns, kinds, states, hidden=()):
     A discrete column is codes with -1 where missing, a continuous one numbers with NaN,
     a hidden variable None.
     """
-    for by_name, what in ((states, "states"), (kinds, "kinds")):
+    for by_name, field in ((states, "states"), (kinds, "kinds")):
         for name in by_name if isinstance(by_name, Mapping) else ():
             if name not in columns and name not in hidden:
                 hint = suggest_name(name, tuple(columns), "columns")
-                raise ValueError(f"{what} names {name!r}, which is no column{hint}.")
+                raise ValueError(f"{field} names {name!r}, which is no column{hint}.")
     labels, rows = [], []
     for name, column in columns.items():
         kind = kinds.get(name, "auto") if isinstance(kinds, Mapping) else kinds
@@ -407,12 +411,12 @@ def encode_training_columns(columns, kinds, states, hidden=()):
             check_states(states[name], name) if name in (states or {}) else None
         )
         if known_states is None and (
-            kind == "gaussian" or (kind == "auto" and is_continuous_column(column))
+            kind == "gaussian" or (kind == "auto" and _is_continuous_column(column))
         ):
             labels.append(())
-            rows.append(numeric_column(column, name))
+            rows.append(_numeric_column(column, name))
             continue
-        codes, column_states = encode_column(column, known_states, name)
+        codes, column_states = _encode_column(column, known_states, name)
         if not column_states:
             raise ValueError(
                 f"column {name!r} is missing in every row (no sample shows it): give "
@@ -433,7 +437,7 @@ def encode_rows(columns: Mapping, space: VariableSpace) -> np.ndarray:
     for j in present:
         name = space.names[j]
         if not space.is_discrete(j):
-            A[:, j] = numeric_column(columns[name], name)
+            A[:, j] = _numeric_column(columns[name], name)
             continue
         own_space = VariableSpace((name,), (space.states[j],))
         codes = encode_table({name: columns[name]}, own_space)[0][:, 0]
@@ -442,16 +446,16 @@ def encode_rows(columns: Mapping, space: VariableSpace) -> np.ndarray:
     return A
 
 
-def numeric_column(column, name) -> np.ndarray:
+def _numeric_column(column, name) -> np.ndarray:
     """A column of numbers, NaN where missing; an infinity raises."""
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     try:
-        out = np.asarray(values, dtype=np.float64)
+        numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"column {name!r} must hold numbers.") from None
-    if np.isinf(out).any():
+    if np.isinf(numbers).any():
         raise ValueError(f"column {name!r} contains infinity.")
-    return out
+    return numbers
 
 
 def decode_rows(A, space: VariableSpace) -> dict:
@@ -465,7 +469,7 @@ def decode_rows(A, space: VariableSpace) -> dict:
         missing = np.isnan(A[:, j])
         codes = np.where(missing, 0, A[:, j]).astype(np.int64)
         labels = np.array(states)
-        if labels.dtype.kind not in "biuf" or not has_no_text(states):
+        if labels.dtype.kind not in "biuf" or not _has_no_text(states):
             labels = np.empty(len(states), dtype=object)
             labels[:] = states
         column = labels[codes]
@@ -476,7 +480,7 @@ def decode_rows(A, space: VariableSpace) -> dict:
     return columns
 
 
-def has_no_text(states) -> bool:
+def _has_no_text(states) -> bool:
     """Whether no label is a string."""
     return not any(isinstance(s, str) for s in states)
 
@@ -490,7 +494,7 @@ def as_table_like(columns: dict, like):
 
         frame = nw.from_native(like, eager_only=True, pass_through=True)
         if frame is not like:
-            return as_frame_like(columns, frame)
+            return _as_frame_like(columns, frame)
     kinds = {c.dtype.kind for c in columns.values()}
     if "O" in kinds:
         out = np.empty((len(next(iter(columns.values()))), len(columns)), dtype=object)
@@ -500,7 +504,7 @@ def as_table_like(columns: dict, like):
     return np.column_stack(list(columns.values()))
 
 
-def as_frame_like(columns: dict, like):
+def _as_frame_like(columns: dict, like):
     """Columns as a data frame with the labels, types and index of another one."""
     import narwhals as nw
 
@@ -509,7 +513,9 @@ def as_frame_like(columns: dict, like):
     frame = frame.rename({name: c for name, c in labels.items() if name != c})
     new_schema = frame.schema
     old_schema = like.schema
-    castable = [c for c in labels.values() if is_castable(new_schema[c], old_schema[c])]
+    castable = [
+        c for c in labels.values() if _is_castable(new_schema[c], old_schema[c])
+    ]
     new_native = frame.to_native()
     old_native = like.to_native()
     if hasattr(old_native, "astype"):  # pandas: categories and their order are kept
@@ -521,7 +527,7 @@ def as_frame_like(columns: dict, like):
     ).to_native()
 
 
-def is_castable(new, old) -> bool:
+def _is_castable(new, old) -> bool:
     """Whether a column can be cast to the type that it has in another frame."""
     if old.is_integer():
         return new.is_integer()

@@ -19,7 +19,7 @@ def pack_states(column, bits):
 
 
 @compiled
-def intersect_states(bits, start, base, lo, hi, joint):
+def _intersect_states(bits, start, base, lo, hi, joint):
     """joint[c] = bits of the rows in which the base variables are in joint state c.
 
     For words lo to hi. The first variable of `base` changes slowest. Returns the number
@@ -53,7 +53,7 @@ def count_by_bits(
     nonempty = np.empty(q, np.int64)
     for lo in range(0, n_words, step):
         hi = min(lo + step, n_words)
-        intersect_states(bits, start, base, lo, hi, joint)
+        _intersect_states(bits, start, base, lo, hi, joint)
         n_nonempty = 0
         for c in range(q):
             t = np.uint64(0)
@@ -79,10 +79,10 @@ def count_by_bits(
             m = start[others[k] + 1] - start[others[k]]
             for c in range(q):
                 remaining = totals[c]
-                at = offset[k] + c * m
+                cell = offset[k] + c * m
                 for s in range(m - 1):
-                    remaining -= out[at + s]
-                out[at + m - 1] = remaining
+                    remaining -= out[cell + s]
+                out[cell + m - 1] = remaining
 
 
 @compiled
@@ -103,7 +103,7 @@ def add_joint_counts(index, column, m, w, weighted, out):
 
 
 @compiled(fastmath=FASTMATH)
-def x_log_x(x):
+def _x_log_x(x):
     """x log x, 0 at x = 0."""
     return x * math.log(x) if x > 0 else 0.0
 
@@ -125,14 +125,18 @@ def family_score(N, q, m, r, full, marginal, number):
                 x = N[(j * m + c) * r + s]
                 n += x
                 if x > 0:
-                    total += x_log_x(x) if marginal == 0 else log_rising_factorial(a, x)
+                    total += (
+                        _x_log_x(x) if marginal == 0 else _log_rising_factorial(a, x)
+                    )
             if n > 0:
-                total -= x_log_x(n) if marginal == 0 else log_rising_factorial(a * m, n)
+                total -= (
+                    _x_log_x(n) if marginal == 0 else _log_rising_factorial(a * m, n)
+                )
     return total - number * (m - 1) * full if marginal == 0 else total
 
 
 @compiled
-def log_rising_factorial(a, x):
+def _log_rising_factorial(a, x):
     """log Gamma(a + x) - log Gamma(a)."""
     return math.lgamma(a + x) - math.lgamma(a)
 
@@ -167,17 +171,17 @@ def g_statistics_of_tables(N, offset, q, m, sizes, G, free):
                 for s in range(r):
                     x = T[c * r + s]
                     marginal += x
-                    total += x_log_x(x)
+                    total += _x_log_x(x)
                 n += marginal
                 rows += marginal > 0
-                total -= x_log_x(marginal)
+                total -= _x_log_x(marginal)
             for s in range(r):
                 marginal = 0.0
                 for c in range(m):
                     marginal += T[c * r + s]
                 columns += marginal > 0
-                total -= x_log_x(marginal)
-            total += x_log_x(n)
+                total -= _x_log_x(marginal)
+            total += _x_log_x(n)
             if n > 0:
                 df += (rows - 1) * (columns - 1)
         G[k] = 2.0 * max(total, 0.0)

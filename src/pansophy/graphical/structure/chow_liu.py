@@ -36,9 +36,9 @@ def mutual_information_matrix(counts: ContingencyTables, given=()) -> np.ndarray
     counts.pack()
 
     def fill_row(k):
-        others = columns[k + 1 :]
-        G, _ = g_statistics(counts, columns[k], tuple(given), others)
-        info[columns[k], others] = G / (2 * max(counts.total, 1e-300))
+        remaining = columns[k + 1 :]
+        G, _ = g_statistics(counts, columns[k], tuple(given), remaining)
+        info[columns[k], remaining] = G / (2 * max(counts.total, 1e-300))
 
     for_each_item(fill_row, range(len(columns) - 1), counts.n * len(columns) ** 2)
     return info + info.T

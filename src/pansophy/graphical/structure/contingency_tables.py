@@ -46,7 +46,7 @@ def for_each_item(function, items, work: float):
         pass
 
 
-def check_codes(codes, sizes) -> np.ndarray:
+def _check_codes(codes, sizes) -> np.ndarray:
     """Codes (n, d) if each is a state of its column or -1; the loops rely on it."""
     codes = np.asarray(codes)
     if codes.ndim != 2 or codes.shape[1] != len(sizes):
@@ -91,7 +91,7 @@ class ContingencyTables:
     """
 
     def __init__(self, codes, sizes, weights=None):
-        codes = check_codes(codes, sizes)
+        codes = _check_codes(codes, sizes)
         top = max(sizes, default=0)
         small = np.int8 if top <= 127 else np.int32
         self.columns = np.ascontiguousarray(codes.T, dtype=small)  # (d, n)
@@ -155,11 +155,22 @@ class ContingencyTables:
         """Contingency table from bits that are packed already."""
         bits, start = self.bits
         q = int(np.prod(shape))
-        none = np.empty(0, np.int64)
+        no_columns = np.empty(0, np.int64)
         joint = np.empty((q, max(32, min(512, CACHE_WORDS // q))), np.uint64)
         base = np.array(variables, np.int64)
         totals = np.zeros(q, np.int64)
-        loops.count_by_bits(bits, start, base, none, none, q, True, joint, totals, none)
+        loops.count_by_bits(
+            bits,
+            start,
+            base,
+            no_columns,
+            no_columns,
+            q,
+            True,
+            joint,
+            totals,
+            no_columns,
+        )
         return totals.astype(np.float64).reshape(shape)
 
     def _index(self, base):
@@ -189,8 +200,8 @@ class ContingencyTables:
         loops.extend_joint_state(index, self.columns[y], int(self.sizes[y]))
         complete = index >= 0
         w = self.w[complete] if self.weighted else None
-        cells, which = np.unique(index[complete], return_inverse=True)
-        N = np.bincount(which, w, len(cells)).astype(np.float64)
+        cells, cell_index = np.unique(index[complete], return_inverse=True)
+        N = np.bincount(cell_index, w, len(cells)).astype(np.float64)
         _, group = np.unique(cells // self.sizes[y], return_inverse=True)
         return N, np.bincount(group, N)
 
@@ -205,8 +216,8 @@ class ContingencyTables:
         q : int
             Number of states of `given`: all, or those that occur if they are very many.
         """
-        others = np.asarray(others, np.int64)
-        r = self.sizes[others]
+        targets = np.asarray(others, np.int64)
+        r = self.sizes[targets]
         m = int(self.sizes[y])
         states = int(np.prod(self.sizes[list(given)].astype(float)))
         all_packed = bool(
@@ -219,8 +230,8 @@ class ContingencyTables:
             and all_packed
             and states * m * max(top - 1, 1) <= MAX_BIT_STATES
         ):
-            return self._by_bits(y, given, others, states * m)
-        return self._by_index(y, given, others)
+            return self._by_bits(y, given, targets, states * m)
+        return self._by_index(y, given, targets)
 
     def _by_bits(self, y, given, others, q):
         bits, start = self.bits
@@ -236,9 +247,9 @@ class ContingencyTables:
             part = slice(k * len(others) // parts, (k + 1) * len(others) // parts)
             joint = np.empty((q, width), np.uint64)
             totals = np.zeros(q, np.int64)
-            at, z = offset[:-1][part], others[part]
+            starts, z = offset[:-1][part], others[part]
             loops.count_by_bits(
-                bits, start, base, z, at, q, self.missing, joint, totals, out
+                bits, start, base, z, starts, q, self.missing, joint, totals, out
             )
 
         for_each_item(count_part, range(parts), MAX_SERIAL_WORK if parts > 1 else 0)

@@ -134,7 +134,7 @@ def decode_move(moves, i):
     raise IndexError(i)
 
 
-def first_largest_gain(gains, scale) -> int:
+def _first_largest_gain(gains, scale) -> int:
     """Index of the first gain that is the largest up to rounding."""
     return int(np.argmax(gains >= gains.max() - 1e-11 * abs(scale)))
 
@@ -187,11 +187,11 @@ def hill_climb(
         best_gain = gains.max(initial=-np.inf)
         if best_gain == -np.inf or (tabu is None and best_gain < epsilon):
             return state._replace(converged=True)
-        i = first_largest_gain(gains, table.score)
+        i = _first_largest_gain(gains, table.score)
         table.apply(*decode_move(moves, i))
         if tabu is not None and hashes is not None:
             tabu.add(hashes[i])
-        return next_search_state(state, table, epsilon, patience)
+        return _next_search_state(state, table, epsilon, patience)
 
     first = tuple(table.parents)
     state = SearchState(first, table.score, first, -table.score)
@@ -207,7 +207,7 @@ def hill_climb(
     )
 
 
-def next_search_state(
+def _next_search_state(
     state: SearchState, table: MoveTable, epsilon, patience
 ) -> SearchState:
     """The state of the search after a move."""

@@ -63,7 +63,7 @@ from .contingency_tables import ContingencyTables, for_each_item
 MAX_BUCKET_CELLS = 1 << 20  # of one bucket in a block of rows
 
 
-def pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
+def _pseudo_counts(shape, prior=None, equivalent_size: float = 10.0) -> float:
     """The pseudo-count of each cell of a table, from the name of a prior."""
     if prior is None:
         return 0.0
@@ -105,7 +105,7 @@ def family_counts(codes, parents, sizes, weights=None) -> list[np.ndarray]:
 def estimate_tables(N, prior=None, equivalent_size=10.0) -> list[np.ndarray]:
     """Tables by eq. (2) from the counts of every family."""
     return [
-        estimated_probabilities(c + pseudo_counts(c.shape, prior, equivalent_size))
+        estimated_probabilities(c + _pseudo_counts(c.shape, prior, equivalent_size))
         for c in N
     ]
 
@@ -207,7 +207,7 @@ class MissingPattern(NamedTuple):
     receiver: list[int]  # the bucket that the message of k goes to, or -1
 
 
-def missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPattern]:
+def _missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPattern]:
     """The groups of missing nodes that share families, with the rows that miss them."""
     incomplete = (codes < 0).any(axis=1)
     rows = codes[incomplete]
@@ -216,23 +216,25 @@ def missing_node_groups(codes, parents, sizes, weights=None) -> list[MissingPatt
         if weights is None
         else np.asarray(weights, float)[incomplete]
     )
-    kinds, which = np.unique(rows < 0, axis=0, return_inverse=True)
-    order = np.argsort(which.ravel(), kind="stable")
-    ends = np.searchsorted(which.ravel()[order], np.arange(len(kinds) + 1))
+    kinds, pattern_of_row = np.unique(rows < 0, axis=0, return_inverse=True)
+    order = np.argsort(pattern_of_row.ravel(), kind="stable")
+    ends = np.searchsorted(pattern_of_row.ravel()[order], np.arange(len(kinds) + 1))
     neighbors = moral_graph(parents)
     rows_of_group: dict = {}
     for k, kind in enumerate(kinds):
-        for group in connected_groups(set(np.flatnonzero(kind).tolist()), neighbors):
+        for group in _connected_groups(set(np.flatnonzero(kind).tolist()), neighbors):
             rows_of_group.setdefault(group, []).append(order[ends[k] : ends[k + 1]])
     patterns = []
     for group, parts in rows_of_group.items():
-        which = np.concatenate(parts)
-        merged = merge_equal_rows(rows[which], w[which], group, parents, sizes)
-        patterns += missing_pattern_blocks(*merged, group, parents, sizes)
+        pattern_of_row = np.concatenate(parts)
+        merged = _merge_equal_rows(
+            rows[pattern_of_row], w[pattern_of_row], group, parents, sizes
+        )
+        patterns += _missing_pattern_blocks(*merged, group, parents, sizes)
     return patterns
 
 
-def connected_groups(missing: set[int], neighbors) -> list[tuple[int, ...]]:
+def _connected_groups(missing: set[int], neighbors) -> list[tuple[int, ...]]:
     """Missing nodes in groups that share no family."""
     groups = []
     remaining = set(missing)
@@ -249,7 +251,7 @@ def connected_groups(missing: set[int], neighbors) -> list[tuple[int, ...]]:
     return groups
 
 
-def merge_equal_rows(rows, weight, group, parents, sizes):
+def _merge_equal_rows(rows, weight, group, parents, sizes):
     """Rows that agree in the families of a group merged into one, weights added."""
     touched = [f for f in node_families(parents) if set(f) & set(group)]
     observed = sorted(set().union(*touched) - set(group))
@@ -261,13 +263,13 @@ def merge_equal_rows(rows, weight, group, parents, sizes):
     else:  # the joint state does not fit into an integer
         index = rows[:, observed]
         axis = 0
-    _, first, which = np.unique(
+    _, first, merged_row = np.unique(
         index, return_index=True, return_inverse=True, axis=axis
     )
-    return rows[first], np.bincount(which.ravel(), weight, len(first))
+    return rows[first], np.bincount(merged_row.ravel(), weight, len(first))
 
 
-def missing_pattern_blocks(
+def _missing_pattern_blocks(
     rows, weight, missing, parents, sizes
 ) -> list[MissingPattern]:
     """A group in blocks of rows with at most MAX_BUCKET_CELLS cells in a bucket."""
@@ -288,14 +290,15 @@ def missing_pattern_blocks(
     for lo in range(0, len(rows), step):
         part = rows[lo : lo + step]
         slices = [
-            slice_family(j, part, parents, sizes, hidden, first_bucket) for j in touched
+            _slice_family(j, part, parents, sizes, hidden, first_bucket)
+            for j in touched
         ]
         w = weight[lo : lo + step]
         blocks.append(MissingPattern(w, slices, cliques, order, receiver))
     return blocks
 
 
-def slice_family(j, rows, parents, sizes, hidden, first_bucket) -> FamilySlice:
+def _slice_family(j, rows, parents, sizes, hidden, first_bucket) -> FamilySlice:
     """Slices of the table of node j at the observed values of rows."""
     family = (*parents[j], j)
     observed = tuple(a for a, v in enumerate(family) if v not in hidden)
@@ -308,26 +311,26 @@ def slice_family(j, rows, parents, sizes, hidden, first_bucket) -> FamilySlice:
     return FamilySlice(j, observed, rest, scope, index, first_bucket(scope))
 
 
-def broadcast_over_clique(values, scope, clique):
+def _broadcast_over_clique(values, scope, clique):
     """Values over scope, with axes of length 1 for the other nodes of a clique."""
     size = dict(zip(scope, values.shape[1:], strict=True))
     return values.reshape(len(values), *(size.get(v, 1) for v in clique))
 
 
-def sum_to_scope(values, clique, scope):
+def _sum_to_scope(values, clique, scope):
     """Values summed over the nodes of a clique that are not in scope."""
     axes = tuple(1 + a for a, v in enumerate(clique) if v not in scope)
     return values.sum(axis=axes) if axes else values
 
 
-def bucket_posteriors(p: MissingPattern, tables, sizes):
+def _bucket_posteriors(p: MissingPattern, tables, sizes):
     """Posteriors of the buckets and log-likelihoods of the rows, eq. (6) and (7)."""
     R = len(p.weight)
     f = [np.ones((R, *(sizes[v] for v in c))) for c in p.cliques]
     for s in p.slices:
         t = np.transpose(tables[s.family], (*s.observed, *s.hidden))
         t = t.reshape(-1, *t.shape[len(s.observed) :])[s.index]
-        f[s.bucket] *= broadcast_over_clique(t, s.scope, p.cliques[s.bucket])
+        f[s.bucket] *= _broadcast_over_clique(t, s.scope, p.cliques[s.bucket])
     messages = []
     log_z = np.zeros(R)
     for k, v in enumerate(p.order):
@@ -338,24 +341,28 @@ def bucket_posteriors(p: MissingPattern, tables, sizes):
         messages.append((m, top))
         if p.receiver[k] >= 0:
             rest = tuple(u for u in p.cliques[k] if u != v)
-            f[p.receiver[k]] *= broadcast_over_clique(m, rest, p.cliques[p.receiver[k]])
+            f[p.receiver[k]] *= _broadcast_over_clique(
+                m, rest, p.cliques[p.receiver[k]]
+            )
     for k in range(len(p.order) - 1, -1, -1):
         m, top = messages[k]
         rest = tuple(u for u in p.cliques[k] if u != p.order[k])
         shape = (R, *(1,) * (m.ndim - 1))
         unscaled = m * np.where(top > 0, top, 1.0).reshape(shape)
-        up = np.ones(R)
+        upward = np.ones(R)
         if p.receiver[k] >= 0:
-            up = sum_to_scope(f[p.receiver[k]], p.cliques[p.receiver[k]], rest)
-        ratio = np.divide(up, unscaled, out=np.zeros_like(unscaled), where=unscaled > 0)
-        f[k] *= broadcast_over_clique(ratio, rest, p.cliques[k])
+            upward = _sum_to_scope(f[p.receiver[k]], p.cliques[p.receiver[k]], rest)
+        ratio = np.divide(
+            upward, unscaled, out=np.zeros_like(unscaled), where=unscaled > 0
+        )
+        f[k] *= _broadcast_over_clique(ratio, rest, p.cliques[k])
     return f, log_z
 
 
-def add_expected_counts(p: MissingPattern, beliefs, stats) -> None:
+def _add_expected_counts(p: MissingPattern, beliefs, stats) -> None:
     """Add the expected counts of the families of a group to `stats`."""
     for s in p.slices:
-        b = sum_to_scope(beliefs[s.bucket], p.cliques[s.bucket], s.scope)
+        b = _sum_to_scope(beliefs[s.bucket], p.cliques[s.bucket], s.scope)
         b = b.reshape(len(b), -1) * p.weight[:, None]
         table = stats[s.family]
         order = (*s.observed, *s.hidden)
@@ -402,9 +409,9 @@ def fit_tables_em(
     """
     codes = np.asarray(codes)
     fixed = family_counts(codes, parents, sizes, weights)
-    patterns = missing_node_groups(codes, parents, sizes, weights)
+    patterns = _missing_node_groups(codes, parents, sizes, weights)
     n = float(len(codes) if weights is None else np.sum(weights))
-    a = [pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
+    a = [_pseudo_counts(c.shape, prior, equivalent_size) for c in fixed]
 
     if tables is not None:
         shapes = [np.shape(t) for t in tables]
@@ -418,13 +425,13 @@ def fit_tables_em(
         loglik = sum(float(xlogy(c, t).sum()) for c, t in zip(fixed, tables))
         stats = [c.copy() for c in fixed]
         for p in patterns:
-            beliefs, log_z = bucket_posteriors(p, tables, sizes)
+            beliefs, log_z = _bucket_posteriors(p, tables, sizes)
             loglik += float(p.weight @ log_z)
-            add_expected_counts(p, beliefs, stats)
+            _add_expected_counts(p, beliefs, stats)
         return stats, loglik
 
     def run_em(i, child):
-        first = initial_tables(fixed, rngs[i]) if tables is None else list(tables)
+        first = _initial_tables(fixed, rngs[i]) if tables is None else list(tables)
         return em(
             expect,
             lambda N: estimate_tables(N, prior, equivalent_size),
@@ -441,10 +448,10 @@ def fit_tables_em(
     return best_of(n_runs, run_em, task=task)
 
 
-def initial_tables(N, rng) -> list[np.ndarray]:
+def _initial_tables(N, rng) -> list[np.ndarray]:
     """Frequencies of counts plus 1; random rows for a family that is never observed."""
-    out = []
+    tables = []
     for c in N:
         drawn = rng.dirichlet(np.ones(c.shape[-1]), size=c.shape[:-1])
-        out.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
-    return out
+        tables.append(estimated_probabilities(c + 1.0) if c.any() else drawn)
+    return tables

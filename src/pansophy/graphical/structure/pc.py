@@ -95,7 +95,7 @@ class Skeleton(NamedTuple):
     done: bool = False
 
 
-def test_round(tests, adjacent, size, alpha) -> dict:
+def _test_round(tests, adjacent, size, alpha) -> dict:
     """Pairs that some S of this size separates, eq. (1), with their best S."""
 
     def tests_of_node(y):
@@ -104,8 +104,8 @@ def test_round(tests, adjacent, size, alpha) -> dict:
         if len(neighbors) - 1 < size:
             return separated
         for S in combinations(neighbors.tolist(), size):
-            others = [x for x in neighbors.tolist() if x not in S]
-            for x, p in zip(others, tests(y, S, others).tolist(), strict=True):
+            candidates = [x for x in neighbors.tolist() if x not in S]
+            for x, p in zip(candidates, tests(y, S, candidates).tolist(), strict=True):
                 pair = (min(x, y), max(x, y))
                 if p >= alpha and (-p, S) < separated.get(pair, (1.0, ())):
                     separated[pair] = (-p, S)
@@ -245,13 +245,17 @@ class PC(Estimator):
 
         def step(state: Skeleton) -> Skeleton:
             size = state.size + 1
-            separated = test_round(tests, state.adjacent, size, self.alpha)
+            separated = _test_round(tests, state.adjacent, size, self.alpha)
             adjacent = state.adjacent.copy()
             for x, y in separated:
                 adjacent[x, y] = adjacent[y, x] = False
-            done = size >= max_size or adjacent.sum(axis=0).max(initial=0) - 1 <= size
+            is_done = (
+                size >= max_size or adjacent.sum(axis=0).max(initial=0) - 1 <= size
+            )
             separators = {**state.separators, **separated}
-            return Skeleton(adjacent, separators, size, adjacent.sum() / 2, bool(done))
+            return Skeleton(
+                adjacent, separators, size, adjacent.sum() / 2, bool(is_done)
+            )
 
         first = Skeleton(~np.eye(d, dtype=bool), {}, -1, d * (d - 1) / 2)
         change = lambda old, new: 0.0 if new.done else 1.0

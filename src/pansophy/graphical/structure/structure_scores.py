@@ -74,8 +74,8 @@ class DiscreteFamilyScores:
     def score(self, y: int, parents) -> float:
         """The score of node y with these parents."""
         if parents:
-            *given, z = parents
-            return float(self.adds(y, tuple(given), (z,))[0])
+            *given_parents, z = parents
+            return float(self.adds(y, tuple(given_parents), (z,))[0])
         N = self.counts.table((y,))
         return loops.family_score(N, 1, len(N), 1, 1.0, *self.rule)
 
@@ -195,7 +195,7 @@ class CachedFamilyScores:
         return np.array([self.memory[key] for key in keys])
 
 
-def family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
+def _family_scores_of(data, kind, *, weights=None, equivalent_size=10.0, columns=None):
     """The family scores of a table for a score by name, and its variables."""
     if kind in GAUSSIAN_SCORES:
         X, space = continuous_columns(data, columns)
@@ -240,11 +240,13 @@ def structure_score(
     >>> round(structure_score(rows, [(), (0,)], "log_likelihood"), 6)
     -9.462488
     """
-    families, space = family_scores_of(
+    families, space = _family_scores_of(
         data, score, weights=weights, equivalent_size=equivalent_size
     )
     parents = parse_parents(graph, space.names)
-    return float(sum(families.score(j, above) for j, above in enumerate(parents)))
+    return float(
+        sum(families.score(j, parents_of_j) for j, parents_of_j in enumerate(parents))
+    )
 
 
 def log_likelihood_score(data, graph, *, weights=None) -> float:

@@ -87,7 +87,7 @@ ScoreName = Literal[
 MAX_EXACT_COLUMNS = 15  # for method="exact"
 
 
-def edge_matrix(pairs, space: VariableSpace, parameter) -> np.ndarray:
+def _edge_matrix(pairs, space: VariableSpace, parameter) -> np.ndarray:
     """Edges by name as an adjacency matrix."""
     M = np.zeros((len(space.names),) * 2, dtype=bool)
     for pair in () if pairs is None else pairs:
@@ -239,14 +239,14 @@ class StructureSearch(Estimator):
         return equivalence_class(self.network_)
 
     def _constraints(self, space: VariableSpace) -> EdgeConstraints:
-        required = edge_matrix(self.required, space, "required")
-        forbidden = edge_matrix(self.forbidden, space, "forbidden")
+        required = _edge_matrix(self.required, space, "required")
+        forbidden = _edge_matrix(self.forbidden, space, "forbidden")
         if (required & forbidden).any():
             raise ParameterError("an edge is both required and forbidden.")
-        most = len(space.names) if self.max_parents is None else self.max_parents
-        if required.sum(axis=0).max(initial=0) > most:
+        max_parents = len(space.names) if self.max_parents is None else self.max_parents
+        if required.sum(axis=0).max(initial=0) > max_parents:
             raise ParameterError("required gives a column more than max_parents.")
-        return EdgeConstraints(forbidden, required, most)
+        return EdgeConstraints(forbidden, required, max_parents)
 
     def _start(self, space: VariableSpace, constraints: EdgeConstraints) -> tuple:
         """The initial graph, with the required and without the forbidden edges."""
@@ -282,7 +282,7 @@ class StructureSearch(Estimator):
         )
         if self.method == "k2":
             order = [position[j] for j in self._order(space)]
-            run = lambda task: k2_search(families, sorted_constraints, order, task)
+            run = lambda task: _k2_search(families, sorted_constraints, order, task)
             return self._run_driver(run, total=d).state
         if self.method == "exact":
             if d > MAX_EXACT_COLUMNS:
@@ -290,7 +290,7 @@ class StructureSearch(Estimator):
                     f"method='exact' takes at most {MAX_EXACT_COLUMNS} columns."
                 )
             return self._run_driver(
-                lambda t: exact_search(families, sorted_constraints, t), total=d
+                lambda t: _exact_search(families, sorted_constraints, t), total=d
             ).state
         tabu = self.tabu_length if self.method == "tabu" else 0
         rngs = spawn_rngs(make_rng(self.random_state), self.n_restarts + 1)
@@ -334,7 +334,7 @@ class OrderedParents(NamedTuple):
     objective: float
 
 
-def k2_search(
+def _k2_search(
     families, constraints: EdgeConstraints, order, task: FitTask = SILENT
 ) -> Result:
     """K2 search: each node greedily takes the best parents among those before it.
@@ -377,12 +377,12 @@ class SubsetScores(NamedTuple):
     objective: float
 
 
-def exact_search(
+def _exact_search(
     families, constraints: EdgeConstraints, task: FitTask = SILENT
 ) -> Result:
     """The best of all graphs, eq. (2). A step of the driver is all sets of one size."""
     d = families.d
-    parent_choices = [best_parent_sets(families, constraints, y) for y in range(d)]
+    parent_choices = [_best_parent_sets(families, constraints, y) for y in range(d)]
 
     def step(state: SubsetScores) -> SubsetScores:
         larger: dict = {}
@@ -418,7 +418,7 @@ def exact_search(
     return result._replace(state=state, reason=reason)
 
 
-def best_parent_sets(families, constraints: EdgeConstraints, y) -> dict:
+def _best_parent_sets(families, constraints: EdgeConstraints, y) -> dict:
     """b(y, C) for all C, eq. (3): sets as bits -> (score, parents as bits)."""
     d = families.d
     required = sum(1 << x for x in range(d) if constraints.required[x, y])

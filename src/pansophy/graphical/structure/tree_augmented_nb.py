@@ -41,7 +41,7 @@ from .chow_liu import maximum_spanning_parents, mutual_information_matrix
 from .contingency_tables import ContingencyTables
 
 
-def encode_symbols(X, model) -> np.ndarray:
+def _encode_symbols(X, model) -> np.ndarray:
     """Integer codes (n, d) of a table of symbols of a model, -1 for NaN."""
     missing = np.isnan(X) if X.dtype.kind == "f" else np.zeros(X.shape, dtype=bool)
     filled = np.where(missing, 0, X)
@@ -50,18 +50,18 @@ def encode_symbols(X, model) -> np.ndarray:
     return np.where(missing, -1, filled.astype(np.int64))
 
 
-def complete_row_scores(codes, parents, log_tables) -> np.ndarray:
+def _complete_row_scores(codes, parents, log_tables) -> np.ndarray:
     """sum_j log P(x_j | x_p(j), c) of complete rows: (n, k)."""
     scores = np.zeros((len(codes), log_tables[0].shape[0]))
     for j, node_parents in enumerate(parents):
         k, q, m = log_tables[j].shape
-        at = codes[:, j] + (m * codes[:, node_parents[0]] if node_parents else 0)
-        scores += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[at]
+        cell = codes[:, j] + (m * codes[:, node_parents[0]] if node_parents else 0)
+        scores += np.ascontiguousarray(log_tables[j].reshape(k, q * m).T)[cell]
     return scores
 
 
-def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
-    """`complete_row_scores` with missing values summed out, leaves to root: (n, k)."""
+def _marginalised_row_scores(codes, parents, tables) -> np.ndarray:
+    """`_complete_row_scores` with missing values summed out, leaves to root: (n, k)."""
     n = len(codes)
     k = tables[0].shape[0]
     children = children_of(parents)
@@ -80,7 +80,7 @@ def marginalised_row_scores(codes, parents, tables) -> np.ndarray:
         largest = upward.max(axis=2, keepdims=True)
         log_scale += safe_log(largest[:, :, 0])
         message[j] = upward / np.where(largest > 0, largest, 1.0)
-    root = [j for j, above in enumerate(parents) if not above]
+    root = [j for j, parents_of_j in enumerate(parents) if not parents_of_j]
     return log_scale + sum(safe_log(message[j][:, :, 0]) for j in root)
 
 
@@ -156,7 +156,7 @@ class TreeAugmentedNB(AbstractBayes):
         if self.root >= d:
             raise ParameterError(f"root must be a column, 0 to {d - 1}: {self.root}.")
         prior = check_class_prior(self, "class_prior", k)
-        codes = encode_symbols(X, self)
+        codes = _encode_symbols(X, self)
         row_weights = None if w is None else arrays.to_numpy(w).astype(np.float64)
         if row_weights is not None:  # rows of weight 0 add no categories
             codes = codes[row_weights > 0]
@@ -188,14 +188,14 @@ class TreeAugmentedNB(AbstractBayes):
         log_tables = [safe_log(t) for t in self.tables_]
 
         def score(given):
-            codes = encode_symbols(arrays.to_numpy(given), self)
-            over = (codes >= self.n_categories_).any(axis=0)
-            bad = int(np.argmax(over)) if over.any() else -1
+            codes = _encode_symbols(arrays.to_numpy(given), self)
+            is_unknown = (codes >= self.n_categories_).any(axis=0)
+            bad = int(np.argmax(is_unknown)) if is_unknown.any() else -1
             raise_bad_category(bad, self.n_categories_)
             gone = (codes < 0).any(axis=1)
             out = np.empty((len(codes), len(self.class_count_)))
-            out[~gone] = complete_row_scores(codes[~gone], self.parents_, log_tables)
-            out[gone] = marginalised_row_scores(
+            out[~gone] = _complete_row_scores(codes[~gone], self.parents_, log_tables)
+            out[gone] = _marginalised_row_scores(
                 codes[gone], self.parents_, self.tables_
             )
             foreign = arrays.is_foreign(given)

@@ -60,42 +60,42 @@ def lipschitz_bound(net, input_shape=None) -> float:
     """
     with torch.no_grad():
         shape = None if input_shape is None else tuple(input_shape)
-        return float(bound_and_shape(net, shape)[0])
+        return float(_bound_and_shape(net, shape)[0])
 
 
-def bound_and_shape(net, shape) -> tuple[float, Any]:
+def _bound_and_shape(net, shape) -> tuple[float, Any]:
     """The bound of a module, and the shape of its output for a row of `shape`."""
-    bound = module_bound(net, shape)
+    bound = _module_bound(net, shape)
     if shape is not None and not isinstance(net, (nn.Sequential, ResidualNet)):
         like = next(iter(net.parameters()), torch.zeros(1))
         row = torch.zeros(1, *shape, dtype=like.dtype, device=like.device)
         shape = tuple(net(row).shape[1:])
     elif isinstance(net, nn.Sequential):
         for part in net:
-            shape = bound_and_shape(part, shape)[1]
+            shape = _bound_and_shape(part, shape)[1]
     return bound, shape
 
 
-def module_bound(net, shape) -> float:
+def _module_bound(net, shape) -> float:
     """The bound of one module."""
     if isinstance(net, nn.Sequential):
         total = 1.0
         for part in net:
-            bound, shape = bound_and_shape(part, shape)
+            bound, shape = _bound_and_shape(part, shape)
             total *= bound
         return total
     if isinstance(net, ResidualNet):
-        parts = [module_bound(block, shape) for block in net.blocks]
+        parts = [_module_bound(block, shape) for block in net.blocks]
         steps = [parts[j % len(parts)] for j in range(net.n)]
         return math.prod(1 + abs(net.scale) * bound for bound in steps)
     if isinstance(net, SpectralNorm):
-        return module_bound(net.normalised(), shape)
+        return _module_bound(net.normalised(), shape)
     if isinstance(net, nn.Linear):
         return float(torch.linalg.matrix_norm(net.weight, 2))
     if isinstance(net, (nn.Conv1d, nn.Conv2d, nn.Conv3d, Conv)):
         if shape is None:
             raise ValueError("a convolution's bound needs input_shape.")
-        return convolution_norm(net, shape)
+        return _convolution_norm(net, shape)
     weights = getattr(net, "weights", None)
     slope = getattr(getattr(net, "activation", None), "name", None)
     if weights is not None and slope is not None:  # nn.MLP, nn.MLPField
@@ -104,14 +104,14 @@ def module_bound(net, shape) -> float:
         return math.prod(norms) * inner ** (len(norms) - 1)
     for kind, constant in ACTIVATION_CONSTANTS.items():
         if type(net) is kind:
-            return leaky_constant(net, constant)
+            return _leaky_constant(net, constant)
     raise TypeError(
         f"no Lipschitz bound is known for {type(net).__name__}; bounds are there for "
         "linear layers, convolutions, activations, Sequential and ResidualNet."
     )
 
 
-def leaky_constant(net, constant) -> float:
+def _leaky_constant(net, constant) -> float:
     """The constant of an activation with a slope of its own."""
     if isinstance(net, nn.LeakyReLU):
         return max(constant, abs(net.negative_slope))
@@ -134,44 +134,44 @@ def lipschitz_estimate(f, X) -> float:
     X = X if X.is_floating_point() else X.to(torch.get_default_dtype())
     with torch.no_grad():
         Y = f(X)
-        over = torch.pdist(Y.reshape(len(Y), -1).double())
-        under = torch.pdist(X.reshape(len(X), -1).double())
-    apart = under > 0
+        output_distances = torch.pdist(Y.reshape(len(Y), -1).double())
+        input_distances = torch.pdist(X.reshape(len(X), -1).double())
+    apart = input_distances > 0
     if not bool(apart.any()):
         raise ValueError("X must hold at least two different rows.")
-    return float((over[apart] / under[apart]).max())
+    return float((output_distances[apart] / input_distances[apart]).max())
 
 
-def convolution_norm(layer, shape, n_iter: int = 200) -> float:
+def _convolution_norm(layer, shape, n_iter: int = 200) -> float:
     """The largest singular value of a convolution on inputs of `shape`.
 
     Power iteration comes from below, so its last change is added.
     """
     generator = torch.Generator(device="cpu").manual_seed(0)
     v = torch.randn(1, *shape, generator=generator).to(layer.weight)
-    sigma = before = 0.0
+    sigma = old_sigma = 0.0
     for _ in range(n_iter):
         v = v / torch.linalg.vector_norm(v)
-        u, back = convolution_pair(layer, v)
-        before, sigma = sigma, float(torch.linalg.vector_norm(u))
+        u, back = _convolution_pair(layer, v)
+        old_sigma, sigma = sigma, float(torch.linalg.vector_norm(u))
         if sigma == 0:
             return 0.0
         v = back(u)
-        if sigma - before <= 1e-9 * sigma:
+        if sigma - old_sigma <= 1e-9 * sigma:
             break
-    return sigma + max(sigma - before, 0.0)
+    return sigma + max(sigma - old_sigma, 0.0)
 
 
-def convolution_pair(layer, v):
+def _convolution_pair(layer, v):
     """u = A v for the convolution A without its bias, and the function u -> A' u."""
     with torch.enable_grad():
-        at = v.detach().requires_grad_()
-        u = layer(at)
+        leaf = v.detach().requires_grad_()
+        u = layer(leaf)
         if layer.bias is not None:
             u = u - layer.bias.view(-1, *[1] * (u.ndim - 2))
 
     def back(g):
-        return torch.autograd.grad(u, at, g)[0]
+        return torch.autograd.grad(u, leaf, g)[0]
 
     return u.detach(), back
 
@@ -234,7 +234,7 @@ class SpectralNorm(nn.Module):
         if isinstance(self.layer, nn.Linear):
             v = weight.t() @ (weight @ self.v)
         else:
-            u, back = convolution_pair(self.layer, self.v[None])
+            u, back = _convolution_pair(self.layer, self.v[None])
             v = back(u)[0]
         norm = torch.linalg.vector_norm(v)
         if float(norm) > 0:

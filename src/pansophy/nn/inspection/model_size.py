@@ -28,8 +28,8 @@ def count_parameters(net: nn.Module, *, trainable=True) -> int:
     """
     return sum(
         p.numel()
-        for each in fitted_nets(net)
-        for p in each.parameters()
+        for fitted_net in fitted_nets(net)
+        for p in fitted_net.parameters()
         if p.requires_grad or not trainable
     )
 
@@ -66,7 +66,7 @@ def count_flops(net: nn.Module, *inputs) -> int:
     True
     """
     like = next(net.parameters(), torch.zeros(()))
-    made = [
+    tensors = [
         torch.zeros(x, dtype=like.dtype, device=like.device)
         if isinstance(x, (tuple, list))
         else x
@@ -76,7 +76,7 @@ def count_flops(net: nn.Module, *inputs) -> int:
     net.eval()
     try:
         with torch.no_grad(), FlopCounterMode(display=False) as counter:
-            net(*made)
+            net(*tensors)
     finally:
         net.train(was_training)
     return int(counter.get_total_flops())

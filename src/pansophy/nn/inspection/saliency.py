@@ -24,7 +24,7 @@ from ...params import check_count
 from ..nets.feature_extractor import net_and_inputs, takes_sequences
 
 
-def score_gradient(
+def _score_gradient(
     net: nn.Module, x: Tensor, target: Tensor, other_inputs=()
 ) -> Tensor:
     """Eq. (1): the gradient of each row's score of its target."""
@@ -34,7 +34,7 @@ def score_gradient(
         return torch.autograd.grad(scores.sum(), x)[0]
 
 
-def integrated_gradient(
+def _integrated_gradient(
     net: nn.Module,
     x: Tensor,
     target: Tensor,
@@ -46,7 +46,7 @@ def integrated_gradient(
     nodes, weights = panel_quadrature([0.0, 1.0], steps)
     total = torch.zeros_like(x)
     for a, weight in zip(nodes, weights):
-        total += weight * score_gradient(
+        total += weight * _score_gradient(
             net, baseline + a * (x - baseline), target, other_inputs
         )
     return (x - baseline) * total
@@ -93,7 +93,7 @@ def saliency(
     sequences = takes_sequences(model)
     tables = hasattr(model, "table_")
     if sequences:
-        refuse_what_has_no_slope(model, baseline)
+        _refuse_what_has_no_slope(model, baseline)
     results = []
     for net, inputs in net_and_inputs(model, X):
         net = copy.deepcopy(net).double().eval()
@@ -103,28 +103,28 @@ def saliency(
             best = net(x, *other_inputs).argmax(1) if target is None else target
         column = torch.as_tensor(best, dtype=torch.int64).expand(len(x))
         if method == "gradient":
-            results.append(score_gradient(net, x, column, other_inputs))
+            results.append(_score_gradient(net, x, column, other_inputs))
         else:
-            start = as_rows_of(model, baseline, x)
+            start = _as_rows_of(model, baseline, x)
             if tables and np.ndim(baseline) == 0:
                 start = torch.as_tensor(model.table_.standardise(float(baseline)))
             if sequences:
                 start = torch.as_tensor((baseline - model.mean_) / model.scale_)
             results.append(
-                integrated_gradient(net, x, column, start, steps, other_inputs)
+                _integrated_gradient(net, x, column, start, steps, other_inputs)
             )
     mean = torch.stack(results).mean(0).numpy()
     if sequences:
-        return in_form_of_sequences(mean, model, X, method)
+        return _in_form_of_sequences(mean, model, X, method)
     if tables:
-        return in_form_of_table(mean, model, X, method)
+        return _in_form_of_table(mean, model, X, method)
     shape = np.shape(X[0] if isinstance(X, tuple) else X)
     if mean.ndim == 4 and not isinstance(model, nn.Module):
         mean = np.moveaxis(mean, 1, 3)  # channels last, as the user's images
     return mean.reshape(shape)
 
 
-def refuse_what_has_no_slope(model, baseline):
+def _refuse_what_has_no_slope(model, baseline):
     """Tokens have no gradient, and a baseline of sequences is a number or a step."""
     name = type(model).__name__
     if not hasattr(model, "scale_"):
@@ -133,7 +133,7 @@ def refuse_what_has_no_slope(model, baseline):
         raise ValueError("the baseline of sequences is a number, or one step.")
 
 
-def in_form_of_sequences(S, model, X, method):
+def _in_form_of_sequences(S, model, X, method):
     """Saliency of padded and scaled sequences for those that were given."""
     if method == "gradient":
         S = S / model.scale_  # of a score in the units of X
@@ -144,7 +144,7 @@ def in_form_of_sequences(S, model, X, method):
     return parts
 
 
-def in_form_of_table(S, model, X, method):
+def _in_form_of_table(S, model, X, method):
     """Saliency of scaled numbers beside NaN for the columns of categories."""
     if method == "gradient":
         S = S / model.table_.scale  # of a score in the units of X
@@ -153,7 +153,7 @@ def in_form_of_table(S, model, X, method):
     return result
 
 
-def as_rows_of(model, baseline, x):
+def _as_rows_of(model, baseline, x):
     """The baseline as a tensor that goes with x."""
     if np.ndim(baseline) == 0:
         return torch.full_like(x, float(baseline))

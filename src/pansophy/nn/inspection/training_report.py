@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...core.drivers.schedules import geometric_decay
+from ...core.drivers.schedules import geometric_curve
 from ..layers.activations import Activation
 from ..nets.mlp import MLP
 from ..training.batches import Batches, batch_to_device
@@ -126,36 +126,41 @@ def saturation_report(net, batch, *, flat: float = FLAT_SLOPE) -> SaturationRepo
     net.eval()
     seen: list[tuple[str, Any, Tensor]] = []
     handles = [
-        part.register_forward_hook(remember_input(seen, name))
+        part.register_forward_hook(_remember_input(seen, name))
         for name, part in net.named_modules()
-        if isinstance(part, ELEMENTWISE) or is_own_activation(part)
+        if isinstance(part, ELEMENTWISE) or _is_own_activation(part)
     ]
     try:
         with torch.enable_grad():
             losses = net.losses(batch)
             values = [v() if callable(v) else v for v in losses.values()]
             total: Any = sum(values)
-            own = dict(net.named_parameters())
-            own = {name: p for name, p in own.items() if p.requires_grad}
-            grads = torch.autograd.grad(total, list(own.values()), allow_unused=True)
+            parameters = dict(net.named_parameters())
+            parameters = {name: p for name, p in parameters.items() if p.requires_grad}
+            grads = torch.autograd.grad(
+                total, list(parameters.values()), allow_unused=True
+            )
     finally:
         for handle in handles:
             handle.remove()
         net.train(training)
     if isinstance(net, MLP):
-        seen = mlp_sums(net, batch[0])
-    norms = {name: 0.0 if g is None else float(g.norm()) for name, g in zip(own, grads)}
-    layers = [layer_saturation(name, g, Z, flat) for name, g, Z in seen]
+        seen = _mlp_sums(net, batch[0])
+    norms = {
+        name: 0.0 if g is None else float(g.norm())
+        for name, g in zip(parameters, grads)
+    }
+    layers = [_layer_saturation(name, g, Z, flat) for name, g, Z in seen]
     return SaturationReport(layers, norms, float(total.detach()))
 
 
-def is_own_activation(part) -> bool:
+def _is_own_activation(part) -> bool:
     """Whether a module is an elementwise activation of this package."""
     kind = type(part)
     return kind.__module__.startswith("pansophy.nn") and kind.__name__ in OURS
 
 
-def remember_input(seen, name):
+def _remember_input(seen, name):
     """A hook that keeps what goes into an activation."""
 
     def hook(part, inputs, output):
@@ -165,7 +170,7 @@ def remember_input(seen, name):
 
 
 @torch.no_grad()
-def mlp_sums(net: MLP, X) -> list[tuple[str, Activation, Tensor]]:
+def _mlp_sums(net: MLP, X) -> list[tuple[str, Activation, Tensor]]:
     """The sums that go into each hidden layer of a perceptron."""
     results = []
     H = X
@@ -176,15 +181,15 @@ def mlp_sums(net: MLP, X) -> list[tuple[str, Activation, Tensor]]:
     return results
 
 
-def layer_saturation(name, activation, Z: Tensor, flat: float) -> LayerSaturation:
+def _layer_saturation(name, activation, Z: Tensor, flat: float) -> LayerSaturation:
     """Shares of flat slopes of an activation at its sums (rows, units, ...)."""
     if Z.ndim > 2:  # channels are units, places are rows
         Z = Z.flatten(2).movedim(1, -1).flatten(0, 1)
     else:
         Z = Z.reshape(len(Z), -1)
-    slope = activation_slopes(activation, Z)
-    around = torch.linspace(-4, 4, 161, dtype=Z.dtype, device=Z.device)
-    steepest = activation_slopes(activation, around).max()
+    slope = _activation_slopes(activation, Z)
+    sums_grid = torch.linspace(-4, 4, 161, dtype=Z.dtype, device=Z.device)
+    steepest = _activation_slopes(activation, sums_grid).max()
     slope = slope / steepest
     is_flat = slope < flat
     return LayerSaturation(
@@ -196,7 +201,7 @@ def layer_saturation(name, activation, Z: Tensor, flat: float) -> LayerSaturatio
     )
 
 
-def activation_slopes(activation, Z: Tensor) -> Tensor:
+def _activation_slopes(activation, Z: Tensor) -> Tensor:
     """|g'(z)| of an `Activation` or an elementwise module."""
     if isinstance(activation, Activation):
         return activation.slope(Z).abs()
@@ -286,30 +291,30 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
     net = copy.deepcopy(net)
     norms: dict[str, list] = {name: [] for name, _ in net.named_parameters()}
     ratios: dict[str, list] = {name: [] for name in norms}
-    before = {name: p.detach().clone() for name, p in net.named_parameters()}
+    old_values = {name: p.detach().clone() for name, p in net.named_parameters()}
 
     @torch.no_grad()
     def watch(net):
         for name, p in net.named_parameters():
             g = p.grad
-            norms[name].append(0.0 if g is None else gradient_size(g))
-            moved = p.detach() - before[name]
-            size = float(before[name].norm())
+            norms[name].append(0.0 if g is None else _gradient_size(g))
+            moved = p.detach() - old_values[name]
+            size = float(old_values[name].norm())
             ratios[name].append(float(moved.norm()) / size if size > 0 else np.nan)
-            before[name].copy_(p.detach())
+            old_values[name].copy_(p.detach())
 
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "compile": "none",
         **options,
         "epochs": steps,
         "steps_per_epoch": 1,
     }
-    result = Training(net, data, after_step=watch, **given).run()
+    result = Training(net, data, after_step=watch, **settings).run()
     norm_curves = {name: np.asarray(v) for name, v in norms.items()}
     ratio_curves = {name: np.asarray(v) for name, v in ratios.items()}
     trainable = [name for name, p in net.named_parameters() if p.requires_grad]
-    saturation = saturation_report(net, first_batch(data, options, net))
-    findings = judge_gradients(trainable, norm_curves, ratio_curves)
+    saturation = saturation_report(net, _first_batch(data, options, net))
+    findings = _judge_gradients(trainable, norm_curves, ratio_curves)
     if result.reason == "diverged":
         findings.insert(0, NetFinding(Problem.NOT_FINITE, "loss", float(result.n_iter)))
     for layer in saturation.layers:
@@ -321,19 +326,19 @@ def training_report(net, data, *, steps: int = 30, **options) -> TrainingReport:
     return TrainingReport(findings, loss, norm_curves, ratio_curves, saturation)
 
 
-def gradient_size(g: Tensor) -> float:
+def _gradient_size(g: Tensor) -> float:
     """Size of a gradient whatever the number of its entries."""
     return float(g.norm()) / g.numel() ** 0.5
 
 
-def first_batch(data, options, net):
+def _first_batch(data, options, net):
     """One batch of the data, for a look at the activations."""
     device = next(net.parameters()).device
     batches = Batches(data, options.get("batch_size", 128), None, device)
     return next(batches.one_pass())[0]
 
 
-def judge_gradients(trainable, norms, ratios) -> list[NetFinding]:
+def _judge_gradients(trainable, norms, ratios) -> list[NetFinding]:
     """Findings about gradients and updates of the trainable parameters."""
     findings = []
     typical = {name: float(np.median(norms[name])) for name in trainable}
@@ -409,8 +414,8 @@ def learning_rate_range_test(
     if not 0 < low < high:
         raise ValueError(f"low must be above 0 and below high, got {low} and {high}.")
     net = copy.deepcopy(net)
-    rate = lambda t: geometric_decay(low, high, min(t / max(steps - 1, 1), 1.0))
-    given: dict[str, Any] = {
+    rate = lambda t: geometric_curve(low, high, min(t / max(steps - 1, 1), 1.0))
+    settings: dict[str, Any] = {
         "compile": "none",
         **options,
         "epochs": steps,
@@ -418,7 +423,7 @@ def learning_rate_range_test(
     }
     result = Training(
         net, data, optimiser=rule._replace(lr=1.0), schedule=lambda t: rate(t.step),
-        **given,
+        **settings,
     ).run()  # fmt: skip
     losses = np.asarray(result.history.get("loss", [])).astype(float)
     if len(losses) < 3:

@@ -41,28 +41,28 @@ BACKWARD = ConvTiling(128, 8, 128)
 
 
 @triton.jit
-def quick_sigmoid(p):
+def _quick_sigmoid(p):
     """1 / (1 + exp(-p)); the square of a reciprocal root is quicker than a division."""
     r = tl.rsqrt(1.0 + tl.exp2(-1.4426950408889634 * p))
     return r * r
 
 
 @triton.jit
-def load_rows(
+def _load_rows(
     ptr, row, first, c, length, channels, step, ROWS: tl.constexpr
 ):  # fmt: skip
     """Rows first, ..., first + ROWS - 1 as a tuple; 0 outside the sequence."""
     result = ()
     for k in tl.static_range(ROWS):
         t = first + k
-        here = (c < channels) & (t >= 0) & (t < length)
-        at = (row * length + t) * step + c
-        result = result + (tl.load(ptr + at, mask=here, other=0.0),)
+        is_valid = (c < channels) & (t >= 0) & (t < length)
+        offsets = (row * length + t) * step + c
+        result = result + (tl.load(ptr + offsets, mask=is_valid, other=0.0),)
     return result
 
 
 @triton.jit
-def load_weights(w_ptr, c, channels, W: tl.constexpr):
+def _load_weights(w_ptr, c, channels, W: tl.constexpr):
     """w_0, ..., w_{W-1} in float32."""
     result = ()
     for k in tl.static_range(W):
@@ -83,19 +83,19 @@ def silu_conv_kernel(
     row = tl.program_id(2).to(tl.int64)
     inside = c < channels
     x_step = x_units * X_UNIT
-    w = load_weights(w_ptr, c, channels, W)
+    w = _load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
-    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     for start in range(first, tl.minimum(first + SPAN, length), GROUP):
-        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        x = past + _load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
         for g in tl.static_range(GROUP):
             p = b
             for k in tl.static_range(W):
                 p += w[k] * x[g + k].to(tl.float32)
-            y = p * quick_sigmoid(p)
-            to = (row * length + start + g) * (y_units * Y_UNIT) + c
-            here = inside & (start + g < length)
-            tl.store(y_ptr + to, y.to(y_ptr.dtype.element_ty), mask=here)
+            y = p * _quick_sigmoid(p)
+            offsets = (row * length + start + g) * (y_units * Y_UNIT) + c
+            is_valid = inside & (start + g < length)
+            tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=is_valid)
         past = x[GROUP:]
 
 
@@ -113,9 +113,9 @@ def silu_conv_gradient_kernel(
     inside = c < channels
     x_step = x_units * X_UNIT
     dy_step = dy_units * Y_UNIT
-    w = load_weights(w_ptr, c, channels, W)
+    w = _load_weights(w_ptr, c, channels, W)
     b = tl.load(b_ptr + c, mask=inside, other=0.0).to(tl.float32)
-    past = load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
+    past = _load_rows(x_ptr, row, first - (W - 1), c, length, channels, x_step, W - 1)
     zero = tl.zeros((CHANNELS,), tl.float32)
     past_dp = ()
     dw = (zero,)
@@ -124,36 +124,36 @@ def silu_conv_gradient_kernel(
         dw = dw + (zero,)
     db = zero
     for start in range(first, last + (W - 1), GROUP):
-        x = past + load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
-        dy = load_rows(dy_ptr, row, start, c, length, channels, dy_step, GROUP)
+        x = past + _load_rows(x_ptr, row, start, c, length, channels, x_step, GROUP)
+        dy = _load_rows(dy_ptr, row, start, c, length, channels, dy_step, GROUP)
         dp = past_dp
         for g in tl.static_range(GROUP):
             p = b
             for k in tl.static_range(W):
                 p += w[k] * x[g + k].to(tl.float32)
-            gate = quick_sigmoid(p)
+            gate = _quick_sigmoid(p)
             dp_t = dy[g].to(tl.float32) * gate * (1 + p * (1 - gate))
             dp = dp + (dp_t,)
-            own = tl.where(start + g < last, dp_t, 0.0)
-            db += own
+            dp_own = tl.where(start + g < last, dp_t, 0.0)
+            db += dp_own
             added = ()
             for k in tl.static_range(W):
-                added = added + (dw[k] + own * x[g + k].to(tl.float32),)
+                added = added + (dw[k] + dp_own * x[g + k].to(tl.float32),)
             dw = added
             dx = zero
             for j in tl.static_range(W):
                 dx += w[W - 1 - j] * dp[g + j]
             t = start + g - (W - 1)
-            here = inside & (t >= first) & (t < last)
-            to = (row * length + t) * x_step + c
-            tl.store(dx_ptr + to, dx.to(dx_ptr.dtype.element_ty), mask=here)
+            is_valid = inside & (t >= first) & (t < last)
+            offsets = (row * length + t) * x_step + c
+            tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=is_valid)
         past = x[GROUP:]
         past_dp = dp[GROUP:]
     part = row * tl.num_programs(1) + tl.program_id(1)
-    to = part * (W + 1) * channels + c
+    offsets = part * (W + 1) * channels + c
     for k in tl.static_range(W):
-        tl.store(sums_ptr + to + k * channels, dw[k], mask=inside)
-    tl.store(sums_ptr + to + W * channels, db, mask=inside)
+        tl.store(sums_ptr + offsets + k * channels, dw[k], mask=inside)
+    tl.store(sums_ptr + offsets + W * channels, db, mask=inside)
 
 
 def aligned_stride(x) -> tuple[int, int]:

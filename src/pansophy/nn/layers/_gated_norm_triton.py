@@ -32,14 +32,14 @@ def gated_norm_kernel(
     gain = tl.load(gain_ptr + c, mask=inside, other=0.0).to(tl.float32)
     first = tl.program_id(0).to(tl.int64) * ROWS
     for row in range(first, tl.minimum(first + ROWS, rows)):
-        at = row * width + c
+        offsets = row * width + c
         at_z = row * (z_units * UNIT) + c
-        y = tl.load(y_ptr + at, mask=inside, other=0.0).to(tl.float32)
+        y = tl.load(y_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
         z = tl.load(z_ptr + at_z, mask=inside, other=0.0).to(tl.float32)
         v = y * z * tl.sigmoid(z)
         r = tl.rsqrt(tl.sum(v * v, axis=0) / width + eps)
         out = gain * r * v
-        tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), mask=inside)
+        tl.store(out_ptr + offsets, out.to(out_ptr.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -55,11 +55,11 @@ def gated_norm_gradient_kernel(
     first = tl.program_id(0).to(tl.int64) * share
     last = tl.minimum(first + share, rows)
     for row in range(first, last):
-        at = row * width + c
+        offsets = row * width + c
         at_z = row * (z_units * UNIT) + c
-        y = tl.load(y_ptr + at, mask=inside, other=0.0).to(tl.float32)
+        y = tl.load(y_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
         z = tl.load(z_ptr + at_z, mask=inside, other=0.0).to(tl.float32)
-        dout = tl.load(dout_ptr + at, mask=inside, other=0.0).to(tl.float32)
+        dout = tl.load(dout_ptr + offsets, mask=inside, other=0.0).to(tl.float32)
         open_ = tl.sigmoid(z)
         gate = z * open_
         v = y * gate
@@ -69,12 +69,12 @@ def gated_norm_gradient_kernel(
         dv = r * (g - v * (r * r * (tl.sum(g * v, axis=0) / width)))
         dy = dv * gate
         dz = dv * y * open_ * (1 + z * (1 - open_))
-        tl.store(dy_ptr + at, dy.to(dy_ptr.dtype.element_ty), mask=inside)
+        tl.store(dy_ptr + offsets, dy.to(dy_ptr.dtype.element_ty), mask=inside)
         tl.store(dz_ptr + at_z, dz.to(dz_ptr.dtype.element_ty), mask=inside)
     tl.store(dgain_ptr + tl.program_id(0) * width + c, dgain, mask=inside)
 
 
-def lanes(width):
+def _lanes(width):
     """Columns of a program and its warps."""
     block = triton.next_power_of_2(width)
     return block, min(8, max(1, block // 256))
@@ -85,7 +85,7 @@ def gated_norm(y, z, gain, eps) -> torch.Tensor:
     out = torch.empty_like(y)
     width = y.shape[-1]
     rows = y.numel() // width
-    block, warps = lanes(width)
+    block, warps = _lanes(width)
     units, unit = aligned_stride(z)
     gated_norm_kernel[(triton.cdiv(rows, ROWS),)](
         y, z, gain, out, rows, width, units, eps,
@@ -99,7 +99,7 @@ def gated_norm_gradient(y, z, gain, dout, dz, eps):
     dy = torch.empty_like(y)
     width = y.shape[-1]
     rows = y.numel() // width
-    block, warps = lanes(width)
+    block, warps = _lanes(width)
     units, unit = aligned_stride(z)
     share = triton.cdiv(rows, min(rows, PROGRAMS))
     programs = triton.cdiv(rows, share)

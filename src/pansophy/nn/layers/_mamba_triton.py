@@ -21,7 +21,7 @@ from ._ssd_triton import SSDSaved, ssd_backward, ssd_forward
 from .mamba import MambaParameters, selective_decays
 
 
-def convolved_parts(mixed, heads, states):
+def _convolved_parts(mixed, heads, states):
     """u (n, L, H, P), B and C of the convolved columns, in place."""
     inner = mixed.shape[-1] - 2 * states
     u, B, C = mixed.split((inner, states, states), dim=-1)
@@ -38,55 +38,55 @@ class TritonMambaCore(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, projected, mask, eps, *parameters):
-        own = MambaParameters(*parameters)
-        channels = len(own.kernel)
-        heads = len(own.D)
+        p = MambaParameters(*parameters)
+        channels = len(p.kernel)
+        heads = len(p.D)
         projected = projected.contiguous()
         inner = projected.shape[-1] - channels - heads
         states = (channels - inner) // 2
-        z, before, dt = projected.split((inner, channels, heads), dim=-1)
-        log_a, step_gain = selective_decays(dt, own.dt_bias, own.log_A, mask)
+        z, unmixed, dt = projected.split((inner, channels, heads), dim=-1)
+        log_a, step_gain = selective_decays(dt, p.dt_bias, p.log_A, mask)
         n, length = projected.shape[:2]
         mixed = projected.new_empty(n, length, channels)
-        silu_conv(before, kernel_rows(own.kernel), own.kernel_bias, mixed)
-        u, B, C = convolved_parts(mixed, heads, states)
+        silu_conv(unmixed, kernel_rows(p.kernel), p.kernel_bias, mixed)
+        u, B, C = _convolved_parts(mixed, heads, states)
         h0 = u.new_zeros(n, heads, inner // heads, states, dtype=torch.float32)
-        y, _, saved = ssd_forward(u, log_a, B, C, step_gain, h0, own.D.float())
+        y, _, saved = ssd_forward(u, log_a, B, C, step_gain, h0, p.D.float())
         y = y.flatten(-2)
         ctx.save_for_backward(projected, mixed, y, *saved, *parameters)
         ctx.mask, ctx.eps = mask, eps
-        return gated_norm(y, z, own.gain, eps)
+        return gated_norm(y, z, p.gain, eps)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, dout):
         projected, mixed, y, sums, before_chunks, *parameters = ctx.saved_tensors
-        own = MambaParameters(*parameters)
-        channels = len(own.kernel)
+        p = MambaParameters(*parameters)
+        channels = len(p.kernel)
         inner = y.shape[-1]
-        heads = len(own.D)
+        heads = len(p.D)
         sizes = (inner, channels, heads)
-        z, before, dt = projected.split(sizes, dim=-1)
+        z, unmixed, dt = projected.split(sizes, dim=-1)
         dprojected = torch.empty_like(projected)
         dz, dbefore, ddt = dprojected.split(sizes, dim=-1)
-        dy, dgain = gated_norm_gradient(y, z, own.gain, dout.contiguous(), dz, ctx.eps)
+        dy, dgain = gated_norm_gradient(y, z, p.gain, dout.contiguous(), dz, ctx.eps)
         states = before_chunks.shape[-1]
-        u, B, C = convolved_parts(mixed, heads, states)
+        u, B, C = _convolved_parts(mixed, heads, states)
         dmixed = torch.empty_like(mixed)
-        du, dB, dC = convolved_parts(dmixed, heads, states)
+        du, dB, dC = _convolved_parts(dmixed, heads, states)
         dlast = sums.new_zeros(len(u), heads, inner // heads, states)
         g = ssd_backward(
-            u, B, C, own.D.float(), SSDSaved(sums, before_chunks),
+            u, B, C, p.D.float(), SSDSaved(sums, before_chunks),
             dy.view(u.shape), dlast, du,
         )  # fmt: skip
         dB.copy_(g.B)
         dC.copy_(g.C)
-        w = kernel_rows(own.kernel)
-        dw, db = silu_conv_gradient(before, w, own.kernel_bias, dmixed, dbefore)
+        w = kernel_rows(p.kernel)
+        dw, db = silu_conv_gradient(unmixed, w, p.kernel_bias, dmixed, dbefore)
         with torch.enable_grad():
-            leaves = [p.detach().requires_grad_() for p in (dt, own.dt_bias, own.log_A)]
-            made = selective_decays(*leaves, mask=ctx.mask)
-        dt_grad, dt_bias, log_A = torch.autograd.grad(made, leaves, (g.log_a, g.gain))
+            leaves = [p.detach().requires_grad_() for p in (dt, p.dt_bias, p.log_A)]
+            decays = selective_decays(*leaves, mask=ctx.mask)
+        dt_grad, dt_bias, log_A = torch.autograd.grad(decays, leaves, (g.log_a, g.gain))
         ddt.copy_(dt_grad)
         grads = MambaParameters(
             dw.t()[:, None], db, dt_bias=dt_bias, log_A=log_A, D=g.skip, gain=dgain

@@ -14,13 +14,13 @@ TIME, CHANNELS = 64, 32
 
 
 @triton.jit
-def compose_pairs(a, b, c, d):
+def _compose_pairs(a, b, c, d):
     """(a, b) then (c, d)."""
     return a * c, b * c + d
 
 
 @triton.jit
-def scan_kernel(
+def _scan_kernel(
     a_ptr, b_ptr, h0_ptr, h_ptr, length, channels, repeat,
     REVERSE: tl.constexpr, TIME: tl.constexpr, CHANNELS: tl.constexpr,
 ):  # fmt: skip
@@ -36,12 +36,14 @@ def scan_kernel(
         mask = (t < length)[:, None] & inside[None, :]
         if REVERSE:
             t = length - 1 - t
-        at = row * length + t[:, None]
-        a = tl.load(a_ptr + at * factors + (d // repeat)[None, :], mask=mask, other=1.0)
-        b = tl.load(b_ptr + at * channels + d[None, :], mask=mask, other=0.0)
-        A, g = tl.associative_scan((a, b), 0, compose_pairs)
+        offsets = row * length + t[:, None]
+        a = tl.load(
+            a_ptr + offsets * factors + (d // repeat)[None, :], mask=mask, other=1.0
+        )
+        b = tl.load(b_ptr + offsets * channels + d[None, :], mask=mask, other=0.0)
+        A, g = tl.associative_scan((a, b), 0, _compose_pairs)
         h = g + A * state[None, :]
-        tl.store(h_ptr + at * channels + d[None, :], h, mask=mask)
+        tl.store(h_ptr + offsets * channels + d[None, :], h, mask=mask)
         state = tl.sum(tl.where(last, h, 0.0), axis=0)
 
 
@@ -57,7 +59,7 @@ def launch_scan(a, b, h0, *, reverse=False):
     channels = b[0, 0].numel()
     repeat = channels // a[0, 0].numel()
     grid = (triton.cdiv(channels, CHANNELS), n)
-    scan_kernel[grid](
+    _scan_kernel[grid](
         a, b, h0, h, length, channels, repeat,
         REVERSE=reverse, TIME=TIME, CHANNELS=CHANNELS, num_warps=4,
     )  # fmt: skip

@@ -100,22 +100,22 @@ def sums_kernel(
     h = tl.program_id(2) * HEADS + tl.arange(0, HEADS)
     i = tl.arange(0, Q)
     t = k * Q + i
-    here = (t < length)[:, None] & (h < heads)[None, :]
-    at = (row * length + t)[:, None] * heads + h[None, :]
-    a = tl.load(a_ptr + at, mask=here, other=0.0)
-    gain = tl.load(gain_ptr + at, mask=here, other=0.0)
+    is_valid = (t < length)[:, None] & (h < heads)[None, :]
+    offsets = (row * length + t)[:, None] * heads + h[None, :]
+    a = tl.load(a_ptr + offsets, mask=is_valid, other=0.0)
+    gain = tl.load(gain_ptr + offsets, mask=is_valid, other=0.0)
     a = tl.maximum(a, LEAST_LOG_A).to(tl.float64) * LOG2_E
     sums = tl.cumsum(a, axis=0)
     high = sums.to(tl.float32)
     place = (row * tl.num_programs(0) + k) * heads + h
     inside = (h < heads)[None, :] & (i >= 0)[:, None]
-    to = place[None, :] * Q + i[:, None]
+    targets = place[None, :] * Q + i[:, None]
     plane = tl.num_programs(1).to(tl.int64) * tl.num_programs(0) * heads * Q
-    tl.store(sums_ptr + to, high, mask=inside)
-    tl.store(sums_ptr + plane + to, gain, mask=inside)
+    tl.store(sums_ptr + targets, high, mask=inside)
+    tl.store(sums_ptr + plane + targets, gain, mask=inside)
     if EXACT:
         low = (sums - high.to(tl.float64)).to(tl.float32)
-        tl.store(sums_ptr + 2 * plane + to, low, mask=inside)
+        tl.store(sums_ptr + 2 * plane + targets, low, mask=inside)
 
 
 @triton.jit
@@ -137,13 +137,13 @@ def steps_kernel(
     dgain = tl.load(dsums_ptr + plane + origin, mask=inside, other=0.0)
     left = tl.load(dsums_ptr + 2 * plane + origin, mask=inside, other=0.0)
     at_p = place[None, :] * P + p[:, None]
-    through = tl.load(through_ptr + at_p, mask=(h < heads)[None, :], other=0.0)
-    to_after = tl.sum(left, axis=0) + tl.sum(through, axis=0)
+    passed_on = tl.load(through_ptr + at_p, mask=(h < heads)[None, :], other=0.0)
+    to_after = tl.sum(left, axis=0) + tl.sum(passed_on, axis=0)
     da = tl.cumsum(crossed, axis=0, reverse=True) + to_after[None, :]
-    here = (t < length)[:, None] & (h < heads)[None, :]
-    at = (row * length + t)[:, None] * heads + h[None, :]
-    tl.store(da_ptr + at, da, mask=here)
-    tl.store(dgain_ptr + at, dgain, mask=here)
+    is_valid = (t < length)[:, None] & (h < heads)[None, :]
+    offsets = (row * length + t)[:, None] * heads + h[None, :]
+    tl.store(da_ptr + offsets, da, mask=is_valid)
+    tl.store(dgain_ptr + offsets, dgain, mask=is_valid)
     if SKIP:
         direct = tl.load(dsums_ptr + 3 * plane + origin, mask=inside, other=0.0)
         tl.store(dskip_ptr + place, tl.sum(direct, axis=0), mask=h < heads)
@@ -169,17 +169,21 @@ def states_kernel(
     for step in tl.range(0, chunks, num_stages=STAGES):
         k = chunks - 1 - step if REVERSE else step
         t = k * Q + i
-        here = (t < length)[:, None]
-        at = row * length + t
+        is_valid = (t < length)[:, None]
+        steps = row * length + t
         place = (row * chunks + k) * heads + h
         sums = sums_ptr + place * Q
         x = tl.load(
-            x_ptr + at[:, None] * x_row + (h * P + p)[None, :], mask=here, other=0.0
+            x_ptr + steps[:, None] * x_row + (h * P + p)[None, :],
+            mask=is_valid,
+            other=0.0,
         )
-        B = tl.load(b_ptr + at[:, None] * b_row + n[None, :], mask=here, other=0.0)
+        B = tl.load(
+            b_ptr + steps[:, None] * b_row + n[None, :], mask=is_valid, other=0.0
+        )
         s = tl.load(sums + i)
         end = tl.load(sums + Q - 1)
-        whole = tl.exp2(end)
+        chunk_decay = tl.exp2(end)
         if REVERSE:
             if EXACT:
                 s += tl.load(sums + 2 * plane + i)
@@ -189,10 +193,10 @@ def states_kernel(
             if EXACT:
                 s += tl.load(sums + 2 * plane + Q - 1) - tl.load(sums + 2 * plane + i)
             w = tl.exp2(s) * tl.load(sums + plane + i)
-        to = states_ptr + place * P * N + at_state
-        tl.store(to, S.to(states_ptr.dtype.element_ty))
+        targets = states_ptr + place * P * N + at_state
+        tl.store(targets, S.to(states_ptr.dtype.element_ty))
         weighted = (B.to(tl.float32) * w[:, None]).to(x.dtype)
-        S = tl.dot(tl.trans(x), weighted, S * whole, input_precision=PRECISION)
+        S = tl.dot(tl.trans(x), weighted, S * chunk_decay, input_precision=PRECISION)
     tl.store(last_ptr + head, S)
 
 
@@ -209,16 +213,16 @@ def output_kernel(
     first = tl.program_id(2) * share
     i = tl.arange(0, Q)
     t = k * Q + i
-    here = (t < length)[:, None]
+    is_valid = (t < length)[:, None]
     p = tl.arange(0, P)
     n = tl.arange(0, N)
     step = row * length + t
     at_n = step[:, None] * b_row + n[None, :]
     plane = tl.num_programs(1).to(tl.int64) * chunks * heads * Q
-    B = tl.load(b_ptr + at_n, mask=here, other=0.0)
-    C = tl.load(c_ptr + at_n, mask=here, other=0.0)
+    B = tl.load(b_ptr + at_n, mask=is_valid, other=0.0)
+    C = tl.load(c_ptr + at_n, mask=is_valid, other=0.0)
     causal = i[:, None] >= i[None, :]
-    same = i[:, None] == i[None, :]
+    is_diagonal = i[:, None] == i[None, :]
     state = p[:, None] * N + n[None, :]
     at_x = step[:, None] * x_row + p[None, :]
     at_y = step[:, None] * (heads * P) + p[None, :]
@@ -226,24 +230,24 @@ def output_kernel(
     for h in tl.range(first, last, num_stages=STAGES):
         place = (row * chunks + k) * heads + h
         sums = sums_ptr + place * Q
-        x = tl.load(x_ptr + h * P + at_x, mask=here, other=0.0)
-        before = tl.load(before_ptr + place * P * N + state)
+        x = tl.load(x_ptr + h * P + at_x, mask=is_valid, other=0.0)
+        S_before = tl.load(before_ptr + place * P * N + state)
         s = tl.load(sums + i)
         gain = tl.load(sums + plane + i)
-        between = s[:, None] - s[None, :]
+        differences = s[:, None] - s[None, :]
         if EXACT:
             low = tl.load(sums + 2 * plane + i)
-            between += low[:, None] - low[None, :]
+            differences += low[:, None] - low[None, :]
             s += low
         gB = (B.to(tl.float32) * gain[:, None]).to(x.dtype)
         M = tl.dot(C, tl.trans(gB), input_precision=PRECISION)
-        M *= tl.exp2(tl.where(causal, between, float("-inf")))
+        M *= tl.exp2(tl.where(causal, differences, float("-inf")))
         if SKIP:
-            M += tl.where(same, tl.load(skip_ptr + h), 0.0)
+            M += tl.where(is_diagonal, tl.load(skip_ptr + h), 0.0)
         faded = (C.to(tl.float32) * tl.exp2(s)[:, None]).to(x.dtype)
-        y = tl.dot(faded, tl.trans(before), input_precision=PRECISION)
+        y = tl.dot(faded, tl.trans(S_before), input_precision=PRECISION)
         y = tl.dot(M.to(x.dtype), x, y, input_precision=PRECISION)
-        tl.store(y_ptr + h * P + at_y, y.to(y_ptr.dtype.element_ty), mask=here)
+        tl.store(y_ptr + h * P + at_y, y.to(y_ptr.dtype.element_ty), mask=is_valid)
 
 
 @triton.jit
@@ -262,16 +266,16 @@ def gradient_kernel(
     rows = tl.num_programs(1)
     i = tl.arange(0, Q)
     t = k * Q + i
-    here = (t < length)[:, None]
+    is_valid = (t < length)[:, None]
     p = tl.arange(0, P)
     n = tl.arange(0, N)
     step = row * length + t
     at_n = step[:, None] * b_row + n[None, :]
     plane = tl.num_programs(1).to(tl.int64) * chunks * heads * Q
-    B = tl.load(b_ptr + at_n, mask=here, other=0.0)
-    C = tl.load(c_ptr + at_n, mask=here, other=0.0)
+    B = tl.load(b_ptr + at_n, mask=is_valid, other=0.0)
+    C = tl.load(c_ptr + at_n, mask=is_valid, other=0.0)
     causal = i[:, None] <= i[None, :]
-    same = i[:, None] == i[None, :]
+    is_diagonal = i[:, None] == i[None, :]
     dB = tl.zeros((Q, N), tl.float32)
     dC = tl.zeros((Q, N), tl.float32)
     state = p[:, None] * N + n[None, :]
@@ -283,46 +287,46 @@ def gradient_kernel(
         place = (row * chunks + k) * heads + h
         sums = sums_ptr + place * Q
         dsums = dsums_ptr + place * Q
-        x = tl.load(x_ptr + h * P + at_x, mask=here, other=0.0)
-        dy = tl.load(dy_ptr + h * P + at_y, mask=here, other=0.0)
-        before = tl.load(before_ptr + place * P * N + state)
+        x = tl.load(x_ptr + h * P + at_x, mask=is_valid, other=0.0)
+        dy = tl.load(dy_ptr + h * P + at_y, mask=is_valid, other=0.0)
+        S_before = tl.load(before_ptr + place * P * N + state)
         dafter = tl.load(dafter_ptr + place * P * N + state)
         s = tl.load(sums + i)
         end = tl.load(sums + Q - 1)
         gain = tl.load(sums + plane + i)
-        between = s[None, :] - s[:, None]
+        differences = s[None, :] - s[:, None]
         to_end = end - s
         if EXACT:
             low = tl.load(sums + 2 * plane + i)
             low_end = tl.load(sums + 2 * plane + Q - 1)
-            between += low[None, :] - low[:, None]
+            differences += low[None, :] - low[:, None]
             to_end += low_end - low
             s += low
-        decay = tl.exp2(tl.where(causal, between, float("-inf")))
+        decay = tl.exp2(tl.where(causal, differences, float("-inf")))
         to_end = tl.exp2(to_end)
-        through = tl.sum(before.to(tl.float32) * dafter.to(tl.float32), axis=1)
-        tl.store(through_ptr + place * P + p, through * tl.exp2(end))
+        passed_on = tl.sum(S_before.to(tl.float32) * dafter.to(tl.float32), axis=1)
+        tl.store(through_ptr + place * P + p, passed_on * tl.exp2(end))
         gB = (B.to(tl.float32) * gain[:, None]).to(x.dtype)
         # x: from later steps of the chunk, and from the state after it
         M = decay * tl.dot(gB, tl.trans(C), input_precision=PRECISION)
         if SKIP:
-            M += tl.where(same, tl.load(skip_ptr + h), 0.0)
+            M += tl.where(is_diagonal, tl.load(skip_ptr + h), 0.0)
         dx = tl.dot(M.to(x.dtype), dy, input_precision=PRECISION)
         pushed = (B.to(tl.float32) * (to_end * gain)[:, None]).to(x.dtype)
         dx = tl.dot(pushed, tl.trans(dafter), dx, input_precision=PRECISION)
-        tl.store(dx_ptr + h * P + at_x, dx.to(dx_ptr.dtype.element_ty), mask=here)
+        tl.store(dx_ptr + h * P + at_x, dx.to(dx_ptr.dtype.element_ty), mask=is_valid)
         # B and C: the same rounded W on both sides, so that what does not cross a
         # step cancels in the gradient of its decay
         G = tl.dot(x, tl.trans(dy), input_precision=PRECISION)
         if SKIP:
-            direct = tl.sum(tl.where(same, G, 0.0), axis=1)
+            direct = tl.sum(tl.where(is_diagonal, G, 0.0), axis=1)
             tl.store(dsums + 3 * plane + i, direct)
         W = (G * decay).to(x.dtype)
         dB_h = tl.dot(x, dafter, input_precision=PRECISION) * to_end[:, None]
         left = tl.sum(dB_h * gB.to(tl.float32), axis=1)
         tl.store(dsums + 2 * plane + i, left)
         dB_h = tl.dot(W, C, dB_h, input_precision=PRECISION)
-        dC_h = tl.dot(dy, before, input_precision=PRECISION) * tl.exp2(s)[:, None]
+        dC_h = tl.dot(dy, S_before, input_precision=PRECISION) * tl.exp2(s)[:, None]
         dC_h = tl.dot(tl.trans(W), gB, dC_h, input_precision=PRECISION)
         crossed = tl.sum(dC_h * C.to(tl.float32) - dB_h * gB.to(tl.float32), axis=1)
         tl.store(dsums + i, crossed)
@@ -331,11 +335,11 @@ def gradient_kernel(
         dC += dC_h
     place_n = (part * rows * length + step)[:, None] * N + n[None, :]
     parts = tl.num_programs(2)
-    tl.store(dbc_ptr + place_n, dB, mask=here)
-    tl.store(dbc_ptr + parts * rows * length * N + place_n, dC, mask=here)
+    tl.store(dbc_ptr + place_n, dB, mask=is_valid)
+    tl.store(dbc_ptr + parts * rows * length * N + place_n, dC, mask=is_valid)
 
 
-def step_stride(x):
+def _step_stride(x):
     """Numbers between a step of x (n, L, ...) and the next, if its steps are rows.
 
     The numbers of a step must lie side by side, and a row of the batch must follow
@@ -352,9 +356,9 @@ def step_stride(x):
     return row
 
 
-def rows_in_place(x):
+def _rows_in_place(x):
     """x itself where the kernels can read it in place, else a copy."""
-    return x.contiguous() if step_stride(x) is None else x
+    return x.contiguous() if _step_stride(x) is None else x
 
 
 class Launch:
@@ -401,7 +405,7 @@ class Launch:
         """Launch a kernel that goes through heads; `rows` are x and B."""
         function[(self.chunks, self.n, self.parts(kernel))](
             *tensors, self.length, self.heads, self.share(kernel),
-            *map(step_stride, rows), SKIP=skip, **self.options(kernel),
+            *map(_step_stride, rows), SKIP=skip, **self.options(kernel),
         )  # fmt: skip
 
     def by_steps(self, function, *tensors, **options):
@@ -415,9 +419,9 @@ class Launch:
     def sums(self, log_a, gain):
         """Running sums and gains; low parts of the sums for float32 input."""
         planes = 3 if self.exact else 2
-        made = log_a.new_empty(planes, *self.place_shape, self.Q, dtype=torch.float32)
-        self.by_steps(sums_kernel, log_a, gain, made, EXACT=self.exact)
-        return made
+        sums = log_a.new_empty(planes, *self.place_shape, self.Q, dtype=torch.float32)
+        self.by_steps(sums_kernel, log_a, gain, sums, EXACT=self.exact)
+        return sums
 
     def states(self, x, sums, B, first, *, reverse):
         """State before every chunk, beginning with `first`, and the last one.
@@ -432,7 +436,7 @@ class Launch:
             rows //= 2
         states_kernel[(self.P // rows, self.heads, self.n)](
             x, sums, B, first, states, last, self.length, self.heads, self.chunks,
-            step_stride(x), step_stride(B), REVERSE=reverse, ROWS=rows,
+            _step_stride(x), _step_stride(B), REVERSE=reverse, ROWS=rows,
             **self.options("states"),
         )  # fmt: skip
         return states, last
@@ -456,18 +460,18 @@ class SSDOutput(NamedTuple):
 def ssd_forward(x, log_a, B, C, gain, h0, skip) -> SSDOutput:
     """y (n, L, H, P), the state after the last step, and what `ssd_backward` needs.
 
-    x, B and C may be columns of a tensor (see `step_stride`), all others are whole.
+    x, B and C may be columns of a tensor (see `_step_stride`), all others are whole.
     The skip is a tensor (H,) or None.
     """
     launch = Launch(x, B)
     sums = launch.sums(log_a, gain)
-    before, last = launch.states(x, sums, B, h0, reverse=False)
+    states, last = launch.states(x, sums, B, h0, reverse=False)
     y = x.new_empty(x.shape)
     launch.over_heads(
-        "output", output_kernel, x, sums, B, C, before, skip, y,
+        "output", output_kernel, x, sums, B, C, states, skip, y,
         rows=(x, B), skip=skip is not None,
     )  # fmt: skip
-    return SSDOutput(y, last, SSDSaved(sums, before))
+    return SSDOutput(y, last, SSDSaved(sums, states))
 
 
 class SSDGradients(NamedTuple):
@@ -484,21 +488,21 @@ class SSDGradients(NamedTuple):
 def ssd_backward(x, B, C, skip, saved, dy, dlast, dx) -> SSDGradients:
     """The gradients, that of x written into dx, which has the strides of x."""
     launch = Launch(x, B)
-    sums, before = saved
+    sums, states = saved
     has_skip = skip is not None
     dafter, dh0 = launch.states(dy, sums, C, dlast, reverse=True)
     dsums = sums.new_empty(4 if has_skip else 3, *sums.shape[1:])
-    through = sums.new_empty(*launch.place_shape, launch.P)
+    passed_on = sums.new_empty(*launch.place_shape, launch.P)
     parts = launch.parts("gradient")
     dBC = sums.new_empty(2, parts, *B.shape)
     launch.over_heads(
-        "gradient", gradient_kernel, x, sums, B, C, before, skip, dy, dafter,
-        dx, dsums, through, dBC, rows=(x, B), skip=has_skip,
+        "gradient", gradient_kernel, x, sums, B, C, states, skip, dy, dafter,
+        dx, dsums, passed_on, dBC, rows=(x, B), skip=has_skip,
     )  # fmt: skip
     da, dgain = sums.new_empty(2, *x.shape[:3])
     dskip = sums.new_empty(launch.place_shape) if has_skip else None
     launch.by_steps(
-        steps_kernel, dsums, through, da, dgain, dskip, SKIP=has_skip, P=launch.P
+        steps_kernel, dsums, passed_on, da, dgain, dskip, SKIP=has_skip, P=launch.P
     )
     dB, dC = dBC[:, 0] if parts == 1 else dBC.sum(1)
     return SSDGradients(
@@ -511,10 +515,10 @@ class TritonSSD(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, log_a, B, C, gain, h0, skip):
-        x = rows_in_place(x)
-        B = rows_in_place(B.to(x.dtype))
-        C = rows_in_place(C.to(x.dtype))
-        if step_stride(C) != step_stride(B):
+        x = _rows_in_place(x)
+        B = _rows_in_place(B.to(x.dtype))
+        C = _rows_in_place(C.to(x.dtype))
+        if _step_stride(C) != _step_stride(B):
             B, C = B.contiguous(), C.contiguous()
         log_a, gain, h0 = (p.contiguous() for p in (log_a, gain, h0))
         y, last, saved = ssd_forward(x, log_a, B, C, gain, h0, skip)
@@ -525,7 +529,7 @@ class TritonSSD(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, dy, dlast):
         x, B, C, skip, *saved = ctx.saved_tensors
-        if step_stride(x) != x[0, 0].numel():  # dx is a tensor of its own
+        if _step_stride(x) != x[0, 0].numel():  # dx is a tensor of its own
             x = x.contiguous()
         dx = torch.empty_like(x)
         g = ssd_backward(

@@ -51,11 +51,11 @@ class Activation(NamedTuple):
         return self.backward(torch.ones_like(H), H)
 
 
-def leaky_backward(G, H):
+def _leaky_backward(G, H):
     return torch.where(H > 0, G, LEAK * G)
 
 
-def elu_backward(G, H):
+def _elu_backward(G, H):
     return torch.where(H > 0, G, G * (H + 1))
 
 
@@ -75,32 +75,32 @@ ACTIVATIONS = {
             "leaky",
             lambda Z: functional.leaky_relu(Z, LEAK),
             lambda Z: functional.leaky_relu_(Z, LEAK),
-            leaky_backward,
+            _leaky_backward,
         ),
-        Activation("elu", functional.elu, functional.elu_, elu_backward),
+        Activation("elu", functional.elu, functional.elu_, _elu_backward),
     )
 }
 
 
-def step_function(Z: Tensor) -> Tensor:
+def _step_function(Z: Tensor) -> Tensor:
     """1 where z > 0, else 0."""
     return (Z > 0).to(Z.dtype)
 
 
-def sign_function(Z: Tensor) -> Tensor:
+def _sign_function(Z: Tensor) -> Tensor:
     """-1 where z < 0, else 1."""
     return torch.where(Z < 0, -1.0, 1.0).to(Z.dtype)
 
 
-def no_slope(G, H):
+def _no_slope(G, H):
     return torch.zeros_like(G)
 
 
 THRESHOLDS = {
     a.name: a
     for a in (
-        Activation("step", step_function, step_function, no_slope, False),
-        Activation("sign", sign_function, sign_function, no_slope, False),
+        Activation("step", _step_function, _step_function, _no_slope, False),
+        Activation("sign", _sign_function, _sign_function, _no_slope, False),
     )
 }
 

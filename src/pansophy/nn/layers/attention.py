@@ -49,7 +49,7 @@ BLOCK = 256  # keys, and queries, of a block
 # -- similarities, eq. (2) ---------------------------------------------------------
 
 
-def dot_similarity(q, k):
+def _dot_similarity(q, k):
     """q'k of every query and key, (..., L, S)."""
     return q @ k.mT
 
@@ -59,27 +59,27 @@ def scaled_dot_similarity(q, k):
     return q @ k.mT / math.sqrt(q.shape[-1])
 
 
-def bilinear_similarity(q, k, W):
+def _bilinear_similarity(q, k, W):
     """q'W k, W (d_q, d_k)."""
     return q @ W @ k.mT
 
 
-def additive_similarity(q, k, W_q, W_k, u):
+def _additive_similarity(q, k, W_q, W_k, u):
     """u'tanh(W_q q + W_k k), W_q (m, d_q), W_k (m, d_k), u (m,)."""
     return torch.tanh((q @ W_q.mT)[..., :, None, :] + (k @ W_k.mT)[..., None, :, :]) @ u
 
 
-def linear_similarity(q, k, w_q, w_k):
+def _linear_similarity(q, k, w_q, w_k):
     """w_q'q + w_k'k, the printed additive form: its softmax does not depend on q."""
     return (q @ w_q)[..., :, None] + (k @ w_k)[..., None, :]
 
 
 SIMILARITIES = {
-    "dot": dot_similarity,
+    "dot": _dot_similarity,
     "scaled": scaled_dot_similarity,
-    "bilinear": bilinear_similarity,
-    "additive": additive_similarity,
-    "linear": linear_similarity,
+    "bilinear": _bilinear_similarity,
+    "additive": _additive_similarity,
+    "linear": _linear_similarity,
 }
 
 
@@ -91,11 +91,11 @@ def causal_mask(L: int, S: int, device=None) -> Tensor:
 
     With S > L the first S - L keys are a past that every query may see.
     """
-    at = torch.arange(S - L, S, device=device)
-    return torch.arange(S, device=device) <= at[:, None]
+    query_places = torch.arange(S - L, S, device=device)
+    return torch.arange(S, device=device) <= query_places[:, None]
 
 
-def joint_mask(L, S, mask, causal, device) -> Tensor | None:
+def _joint_mask(L, S, mask, causal, device) -> Tensor | None:
     """The mask of both, or None if every query may see every key."""
     if not causal:
         return mask
@@ -123,7 +123,7 @@ class Cleaned(NamedTuple):
     seen: Tensor | None  # (..., L, 1), True where the answer is NaN
 
 
-def clean_masked(q, k, v, mask, causal) -> Cleaned:
+def _clean_masked(q, k, v, mask, causal) -> Cleaned:
     """Keys and values in which what is not finite has no effect where it is masked.
 
     0 * NaN is NaN: a weight of 0 would not keep it out of the sum over keys, nor out
@@ -138,28 +138,28 @@ def clean_masked(q, k, v, mask, causal) -> Cleaned:
     elif mask.shape[-2] == 1 and not causal:
         seen = (mask & bad[..., None, :]).any(-1).expand(*bad.shape[:-1], L)
     else:
-        both = joint_mask(L, S, mask, causal, q.device)
-        seen = (both & bad[..., None, :]).any(-1)
+        allowed = _joint_mask(L, S, mask, causal, q.device)
+        seen = (allowed & bad[..., None, :]).any(-1)
     return Cleaned(k, v, seen[..., None])
 
 
 # -- back-ends ---------------------------------------------------------------------
 
 
-def plain_attention(q, k, v, mask, causal):
+def _plain_attention(q, k, v, mask, causal):
     """Eq. (1) with the matrix of weights."""
-    mask = joint_mask(q.shape[-2], k.shape[-2], mask, causal, q.device)
+    mask = _joint_mask(q.shape[-2], k.shape[-2], mask, causal, q.device)
     return masked_softmax(scaled_dot_similarity(q, k), mask) @ v
 
 
-def torch_attention(q, k, v, mask, causal):
+def _torch_attention(q, k, v, mask, causal):
     """Torch's fused attention; queries without keys are left to `masked_softmax`."""
     L, S = q.shape[-2], k.shape[-2]
     if mask is None and (not causal or L == S or L == 1):
         return functional.scaled_dot_product_attention(
             q, k, v, is_causal=causal and L > 1
         )
-    mask = joint_mask(L, S, mask, causal, q.device)
+    mask = _joint_mask(L, S, mask, causal, q.device)
     assert mask is not None  # one of the two is given
     alive = mask.any(-1, keepdim=True)
     # a query without keys sees all of them and is put to 0 afterwards: torch's
@@ -179,17 +179,17 @@ class BlockwiseAttention(torch.autograd.Function):
         for i in range(0, L, BLOCK):
             rows = slice(i, min(i + BLOCK, L))
             m = q.new_full((*q.shape[:-2], rows.stop - i, 1), -math.inf)
-            z, out = torch.zeros_like(m), torch.zeros_like(y[..., rows, :])
-            for columns in key_blocks(rows, L, S, causal):
-                e = blockwise_scores(q, k, rows, columns, mask, causal, L, S)
+            z, weighted_sum = torch.zeros_like(m), torch.zeros_like(y[..., rows, :])
+            for columns in _key_blocks(rows, L, S, causal):
+                e = _blockwise_scores(q, k, rows, columns, mask, causal, L, S)
                 new = torch.maximum(m, e.amax(-1, keepdim=True))
                 safe = torch.where(new > -math.inf, new, 0.0)
                 fall = torch.exp(m - safe)
                 P = torch.exp(e - safe)
                 z = z * fall + P.sum(-1, keepdim=True)
-                out = out * fall + P @ v[..., columns, :]
+                weighted_sum = weighted_sum * fall + P @ v[..., columns, :]
                 m = new
-            y[..., rows, :] = out / torch.where(z > 0, z, 1.0)
+            y[..., rows, :] = weighted_sum / torch.where(z > 0, z, 1.0)
             log_z[..., rows, :] = torch.where(z > 0, m + torch.log(z), math.inf)
         ctx.save_for_backward(q, k, v, mask, y, log_z)
         ctx.causal = causal
@@ -203,8 +203,8 @@ class BlockwiseAttention(torch.autograd.Function):
         r = (dy * y).sum(-1, keepdim=True)
         for i in range(0, L, BLOCK):
             rows = slice(i, min(i + BLOCK, L))
-            for columns in key_blocks(rows, L, S, ctx.causal):
-                e = blockwise_scores(q, k, rows, columns, mask, ctx.causal, L, S)
+            for columns in _key_blocks(rows, L, S, ctx.causal):
+                e = _blockwise_scores(q, k, rows, columns, mask, ctx.causal, L, S)
                 P = torch.exp(e - log_z[..., rows, :])
                 dv[..., columns, :] += P.mT @ dy[..., rows, :]
                 dP = dy[..., rows, :] @ v[..., columns, :].mT
@@ -214,13 +214,13 @@ class BlockwiseAttention(torch.autograd.Function):
         return dq, dk, dv, None, None
 
 
-def key_blocks(rows, L, S, causal):
+def _key_blocks(rows, L, S, causal):
     """Blocks of keys that some query of these rows may see."""
     last = min(S, rows.stop + S - L) if causal else S
     return [slice(j, min(j + BLOCK, last)) for j in range(0, last, BLOCK)]
 
 
-def blockwise_scores(q, k, rows, columns, mask, causal, L, S):
+def _blockwise_scores(q, k, rows, columns, mask, causal, L, S):
     """Masked scores of a block of queries and keys."""
     e = q[..., rows, :] @ k[..., columns, :].mT
     if mask is not None:
@@ -233,7 +233,7 @@ def blockwise_scores(q, k, rows, columns, mask, causal, L, S):
     return e
 
 
-def blockwise_attention(q, k, v, mask, causal):
+def _blockwise_attention(q, k, v, mask, causal):
     """Eq. (3): memory linear in the length, forwards and backwards."""
     batch = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
     q, k, v = (a.expand(*batch, *a.shape[-2:]) for a in (q, k, v))
@@ -241,21 +241,21 @@ def blockwise_attention(q, k, v, mask, causal):
     return BlockwiseAttention.apply(scaled, k, v, mask, causal)
 
 
-def fused_attention(q, k, v, mask, causal):
+def _fused_attention(q, k, v, mask, causal):
     """Torch's kernels as they are: every query must see a key, keys be finite."""
     L, S = q.shape[-2], k.shape[-2]
     if mask is None and (not causal or L == S or L == 1):
         causal = causal and L > 1
         return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    mask = joint_mask(L, S, mask, causal, q.device)
+    mask = _joint_mask(L, S, mask, causal, q.device)
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
 BACKENDS = {
-    "plain": plain_attention,
-    "blockwise": blockwise_attention,
-    "torch": torch_attention,
-    "fused": fused_attention,
+    "plain": _plain_attention,
+    "blockwise": _blockwise_attention,
+    "torch": _torch_attention,
+    "fused": _fused_attention,
 }
 
 
@@ -302,7 +302,7 @@ def attend(q, k, v, mask=None, *, causal=False, backend="torch") -> Tensor:
         )
     if backend == "fused" or (mask is None and not causal):
         return BACKENDS[backend](q, k, v, mask, causal)
-    k, v, seen = clean_masked(q, k, v, mask, causal)
+    k, v, seen = _clean_masked(q, k, v, mask, causal)
     y = BACKENDS[backend](q, k, v, mask, causal)
     return y.masked_fill(seen, math.nan)
 
@@ -346,12 +346,12 @@ class CrossAttention(nn.Module):
         self.W_k = nn.Linear(d_memory, m, bias=False)
         self.W_v = nn.Linear(d_memory, d, bias=False)
         draw = lambda *shape: nn.Parameter(torch.randn(shape) / math.sqrt(m))
-        own = {
+        weights_of = {
             "bilinear": lambda: [draw(m, m)],
             "additive": lambda: [draw(m, m), draw(m, m), draw(m)],
             "linear": lambda: [draw(m), draw(m)],
         }
-        self.weights = nn.ParameterList(own.get(similarity, list)())
+        self.weights = nn.ParameterList(weights_of.get(similarity, list)())
 
     def attention_weights(self, X, memory, mask=None) -> Tensor:
         """The weights a of eq. (1), (..., L, S)."""
@@ -369,7 +369,7 @@ class CrossAttention(nn.Module):
         if mask is None:
             return masked_softmax(score(q, k, *self.weights)) @ v
         mask = mask[None] if mask.ndim == 1 else mask
-        k, v, seen = clean_masked(q, k, v, mask, False)
+        k, v, seen = _clean_masked(q, k, v, mask, False)
         y = masked_softmax(score(q, k, *self.weights), mask) @ v
         return y.masked_fill(seen, math.nan)
 
@@ -505,7 +505,7 @@ class MultiHeadAttention(nn.Module):
         kv = self.keys_and_values(X if memory is None else memory)
         q = self.queries(X)
         mask = None if mask is None else mask[:, None]
-        mask = joint_mask(q.shape[-2], kv.length, mask, causal, X.device)
+        mask = _joint_mask(q.shape[-2], kv.length, mask, causal, X.device)
         return masked_softmax(scaled_dot_similarity(q, kv.k), mask)
 
 

@@ -82,7 +82,10 @@ def padding_pairs(padding: Padding, sizes, kernel, stride, dilation):
     if padding == "valid":
         return [(0, 0)] * len(sizes)
     if padding == "same":
-        return [same_padding(*each) for each in zip(sizes, kernel, stride, dilation)]
+        return [
+            same_padding(*sizes_of_axis)
+            for sizes_of_axis in zip(sizes, kernel, stride, dilation)
+        ]
     if isinstance(padding, str):
         raise ValueError(
             f'padding must be "same", "valid" or whole numbers, got {padding!r}.'
@@ -121,12 +124,15 @@ def conv_output_size(
     dilation = per_dimension("dilation", dilation, ndim)
     pads = padding_pairs(padding, sizes, kernel, stride, dilation)
     results = []
-    for n, k, s, d, (before, after) in zip(sizes, kernel, stride, dilation, pads):
-        room = n + before + after - d * (k - 1) - 1
+    for n, k, s, d, (zeros_before, zeros_after) in zip(
+        sizes, kernel, stride, dilation, pads
+    ):
+        room = n + zeros_before + zeros_after - d * (k - 1) - 1
         if room < 0:
             raise ValueError(
                 f"a kernel of size {k} (dilation {d}) does not fit into {n} places "
-                f"with {before} and {after} zeros around them: lower kernel_size, or "
+                f"with {zeros_before} and {zeros_after} zeros around them: lower "
+                "kernel_size, or "
                 'take padding "same".'
             )
         results.append(room // s + 1)
@@ -253,14 +259,14 @@ def convolve_channels(x, w, b=None, *, stride=1, padding=0, dilation=1, groups=1
             f"expected, got {tuple(x.shape)}."
         )
     sizes, kernel = tuple(x.shape[2:]), tuple(w.shape[2:])
-    around, both = zeros_around(sizes, kernel, stride, padding, dilation)
-    if around:
-        x = functional.pad(x, around)
-    return CONVOLUTIONS[ndim](x, w, b, stride, both, dilation, groups)
+    added_zeros, layer_zeros = _zeros_around(sizes, kernel, stride, padding, dilation)
+    if added_zeros:
+        x = functional.pad(x, added_zeros)
+    return CONVOLUTIONS[ndim](x, w, b, stride, layer_zeros, dilation, groups)
 
 
 @lru_cache(1024)
-def zeros_around(sizes, kernel, stride, padding, dilation):
+def _zeros_around(sizes, kernel, stride, padding, dilation):
     """Zeros to add to an input of these sizes before, and while, it is convolved.
 
     What has as many zeros before as after is left to the convolution itself.
@@ -270,10 +276,10 @@ def zeros_around(sizes, kernel, stride, padding, dilation):
     stride = per_dimension("stride", stride, ndim)
     dilation = per_dimension("dilation", dilation, ndim)
     pads = padding_pairs(padding, sizes, kernel, stride, dilation)
-    if any(before != after for before, after in pads):
-        around = [p for pair in reversed(pads) for p in pair]  # torch: last one first
-        return around, (0,) * ndim
-    return None, tuple(before for before, _ in pads)
+    if any(low != high for low, high in pads):
+        added = [p for pair in reversed(pads) for p in pair]  # torch: last one first
+        return added, (0,) * ndim
+    return None, tuple(low for low, _ in pads)
 
 
 class ConvTranspose(nn.Module):

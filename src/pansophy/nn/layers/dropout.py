@@ -18,7 +18,7 @@ from torch.func import functional_call
 from torch.nn import functional
 
 
-def check_dropout_rate(rate) -> float:
+def _check_dropout_rate(rate) -> float:
     if not 0 <= rate < 1:
         raise ValueError(f"rate must be a number from 0 to below 1, got {rate!r}.")
     return float(rate)
@@ -50,7 +50,7 @@ class Dropout(nn.Module):
 
     def __init__(self, rate=0.5, *, channels=False, always=False):
         super().__init__()
-        self.rate = check_dropout_rate(rate)
+        self.rate = _check_dropout_rate(rate)
         self.channels, self.always = bool(channels), bool(always)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class DropConnect(nn.Module):
 
     def __init__(self, layer: nn.Module, rate=0.5):
         super().__init__()
-        self.rate = check_dropout_rate(rate)
+        self.rate = _check_dropout_rate(rate)
         self.layer = layer
 
     def forward(self, x: Tensor) -> Tensor:

@@ -91,6 +91,8 @@ def legs_normal_form(N: int) -> NormalPlusLowRank:
     p = np.sqrt(np.arange(N) + 0.5)
     skew = A + np.outer(p, p) + 0.5 * np.eye(N)
     omega, V = np.linalg.eigh(-1j * skew)
-    keep = omega > 0
-    V = V[:, keep]
-    return NormalPlusLowRank(-0.5 + 1j * omega[keep], V.conj().T @ p, V.conj().T @ B)
+    is_upper = omega > 0
+    V = V[:, is_upper]
+    return NormalPlusLowRank(
+        -0.5 + 1j * omega[is_upper], V.conj().T @ p, V.conj().T @ B
+    )

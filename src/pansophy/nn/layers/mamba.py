@@ -73,7 +73,7 @@ def selective_decays(dt, dt_bias, log_A, mask=None) -> tuple[Tensor, Tensor]:
     return log_a, torch.expm1(log_a) / A
 
 
-def linear_map(W: Tensor) -> nn.Linear:
+def _linear_map(W: Tensor) -> nn.Linear:
     """A linear layer without bias that has these weights (outputs, inputs)."""
     layer = nn.utils.skip_init(nn.Linear, W.shape[1], W.shape[0], bias=False)
     layer.weight = nn.Parameter(W)
@@ -134,7 +134,7 @@ class Mamba(nn.Module):
         fan = 1 / math.sqrt(self.width)
         uniform = lambda *shape: torch.rand(*shape, generator=generator)
         total = self.inner + self.channels + self.heads
-        self.in_projection = linear_map((2 * uniform(total, self.width) - 1) * fan)
+        self.in_projection = _linear_map((2 * uniform(total, self.width) - 1) * fan)
         short = 1 / math.sqrt(convolution)
         kernel = (2 * uniform(self.channels, 1, convolution) - 1) * short
         self.kernel = nn.Parameter(kernel)
@@ -146,8 +146,8 @@ class Mamba(nn.Module):
         self.D = nn.Parameter(torch.ones(self.heads))
         self.gain = nn.Parameter(torch.ones(self.inner))
         back = 1 / math.sqrt(self.inner)
-        out = (2 * uniform(self.width, self.inner) - 1) * back
-        self.out_projection = linear_map(out)
+        output_weights = (2 * uniform(self.width, self.inner) - 1) * back
+        self.out_projection = _linear_map(output_weights)
 
     def _projected(self, x):
         """z, the channels of the convolution, and Delta before its bias."""
@@ -190,12 +190,12 @@ class Mamba(nn.Module):
         if self._runs_kernels(x):
             from ._mamba_triton import TritonMambaCore
 
-            own = (getattr(self, name) for name in MambaParameters._fields)
-            y = TritonMambaCore.apply(self.in_projection(x), mask, EPS, *own)
+            parameters = (getattr(self, name) for name in MambaParameters._fields)
+            y = TritonMambaCore.apply(self.in_projection(x), mask, EPS, *parameters)
         else:
             z, channels, dt = self._projected(x)
-            before = self.kernel.shape[-1] - 1
-            padded = functional.pad(channels.transpose(1, 2), (before, 0))
+            n_before = self.kernel.shape[-1] - 1
+            padded = functional.pad(channels.transpose(1, 2), (n_before, 0))
             parts = self._selective(self._convolved(padded), dt, mask)
             y, _ = ssd(*parts, skip=self.D, method=self.method)
             y = self._normalised(y, z)
@@ -216,8 +216,8 @@ class Mamba(nn.Module):
         window = torch.cat([state.inputs, channels.transpose(1, 2)], dim=2)
         parts = self._selective(self._convolved(window), dt)
         y, h = ssd(*parts, state.h, skip=self.D, method=self.method)
-        before = self.kernel.shape[-1] - 1
-        last = window[:, :, window.shape[2] - before :]
+        n_before = self.kernel.shape[-1] - 1
+        last = window[:, :, window.shape[2] - n_before :]
         return self.out_projection(self._normalised(y, z)), MambaState(last, h)
 
     def step(self, x: Tensor, state: MambaState) -> tuple[Tensor, MambaState]:

@@ -76,13 +76,13 @@ class BatchNorm(nn.Module):
 
     def weighted(self, x, w):
         """Eq. (1) and (2) with rows that count w times."""
-        along = (0, *range(2, x.ndim))
+        axes = (0, *range(2, x.ndim))
         shape = (1, -1) + (1,) * (x.ndim - 2)
         places = x[0, 0].numel()
         share = (w / (w.sum() * places)).reshape(-1, *(1,) * (x.ndim - 1))
-        mean = (share * x).sum(along)
+        mean = (share * x).sum(axes)
         centred = x - mean.view(shape)
-        var = (share * centred.square()).sum(along)
+        var = (share * centred.square()).sum(axes)
         with torch.no_grad():
             n = w.sum() * places
             unbiased = var * torch.where(n > 1, n / (n - 1), torch.ones_like(n))

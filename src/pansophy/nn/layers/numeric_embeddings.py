@@ -34,16 +34,16 @@ def distinct_quantiles(X, n_bins: int, w=None) -> list[np.ndarray]:
     """
     results = []
     for x in X.T:
-        there = np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)
-        values, index = np.unique(x[there], return_inverse=True)
+        is_used = np.isfinite(x) if w is None else np.isfinite(x) & (w > 0)
+        values, index = np.unique(x[is_used], return_inverse=True)
         if len(values) == 0:
             results.append(np.array([0.0, 1.0]))
             continue
-        mass = np.bincount(index, None if w is None else w[there], len(values))
+        mass = np.bincount(index, None if w is None else w[is_used], len(values))
         share = np.cumsum(mass) / mass.sum()
         inner = np.arange(1, n_bins) / n_bins
-        at = np.searchsorted(share, inner - 1e-9)
-        edges = np.unique(values[np.concatenate([[0], at, [len(values) - 1]])])
+        places = np.searchsorted(share, inner - 1e-9)
+        edges = np.unique(values[np.concatenate([[0], places, [len(values) - 1]])])
         results.append(
             edges if len(edges) > 1 else np.array([edges[0], edges[0] + 1.0])
         )

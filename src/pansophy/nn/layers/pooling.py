@@ -44,7 +44,7 @@ class Pool(nn.Module):
             raise ValueError(
                 f"pooling takes (rows, channels, 1 to 3 sizes), got {tuple(x.shape)}."
             )
-        return pooling_windows(
+        return _pooling_windows(
             tuple(x.shape[2:]), self.window, self.stride, self.padding
         )
 
@@ -53,7 +53,7 @@ class Pool(nn.Module):
 
 
 @lru_cache(1024)
-def pooling_windows(sizes, window, stride, padding):
+def _pooling_windows(sizes, window, stride, padding):
     """Window, stride and padding pairs, one for each of the sizes."""
     conv_output_size(sizes, window, stride, padding)  # or refuse
     k = per_dimension("window", window, len(sizes))
@@ -61,12 +61,12 @@ def pooling_windows(sizes, window, stride, padding):
     return k, s, padding_pairs(padding, sizes, k, s, (1,) * len(sizes))
 
 
-def pad_edges(x, pairs, value):
+def _pad_edges(x, pairs, value):
     """x with places of one value around it."""
     if not any(map(any, pairs)):
         return x
-    around = [p for pair in reversed(pairs) for p in pair]
-    return functional.pad(x, around, value=value)
+    padding = [p for pair in reversed(pairs) for p in pair]
+    return functional.pad(x, padding, value=value)
 
 
 class MaxPool(Pool):
@@ -89,7 +89,7 @@ class MaxPool(Pool):
 
     def forward(self, x: Tensor) -> Tensor:
         k, s, pads = self.windows(x)
-        return MAXIMA[x.ndim - 2](pad_edges(x, pads, LOWEST), k, s)
+        return MAXIMA[x.ndim - 2](_pad_edges(x, pads, LOWEST), k, s)
 
 
 class AvgPool(Pool):
@@ -116,5 +116,5 @@ class AvgPool(Pool):
         pool = MEANS[x.ndim - 2]
         if not any(map(any, pads)):
             return pool(x, k, s)
-        there = pad_edges(x.new_ones((1, 1, *x.shape[2:])), pads, 0.0)
-        return pool(pad_edges(x, pads, 0.0), k, s) / pool(there, k, s)
+        coverage = _pad_edges(x.new_ones((1, 1, *x.shape[2:])), pads, 0.0)
+        return pool(_pad_edges(x, pads, 0.0), k, s) / pool(coverage, k, s)

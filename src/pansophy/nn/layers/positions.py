@@ -104,11 +104,11 @@ def rotation_table(length, d, start, base, device, dtype) -> tuple[Tensor, Tenso
     Kept, as every block asks for it: a compiled net reads it too, instead of computing
     sines for every row and head.
     """
-    return kept_rotation_table(length, d, start, base, device, dtype)
+    return _kept_rotation_table(length, d, start, base, device, dtype)
 
 
 @lru_cache(maxsize=64)
-def kept_rotation_table(length, d, start, base, device, dtype):
+def _kept_rotation_table(length, d, start, base, device, dtype):
     with torch.no_grad():
         angles = position_angles(length, d, start, base, device)
         return angles.cos().to(dtype), angles.sin().to(dtype)

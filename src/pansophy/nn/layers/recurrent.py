@@ -206,17 +206,19 @@ class RecurrentLayer(nn.Module):
         W_x, W_h, *b = weights
         A = nn.functional.linear(X, W_x, b[0] if b else None)
         b_h = b[1] if b else 0.0
-        here = None if lengths is None else step_mask(lengths, X.shape[1])
+        is_step = None if lengths is None else step_mask(lengths, X.shape[1])
         H = []
         for t in range(X.shape[1]):
             new = self.cell(A[:, t], state, W_h, b_h)
-            if here is None:
+            if is_step is None:
                 state = new
                 h = new[0]
             else:
-                on = here[:, t, None]
-                state = tuple(torch.where(on, s, old) for s, old in zip(new, state))
-                h = new[0].masked_fill(~on, 0.0)
+                is_active = is_step[:, t, None]
+                state = tuple(
+                    torch.where(is_active, s, old) for s, old in zip(new, state)
+                )
+                h = new[0].masked_fill(~is_active, 0.0)
             H.append(h)
         return torch.stack(H, 1), state
 
@@ -233,8 +235,8 @@ class RecurrentLayer(nn.Module):
             block = X[rows, begin : begin + truncate]
             old = tuple(s[rows].detach() for s in state)
             H, new = self.forward(block, left[rows], old)
-            after = zip(state, new or (), strict=True)
-            state = tuple(s.index_copy(0, rows, q) for s, q in after)
+            updates = zip(state, new or (), strict=True)
+            state = tuple(s.index_copy(0, rows, q) for s, q in updates)
             full = H.new_zeros((n, *H.shape[1:]))
             parts.append(full.index_copy(0, rows, H))
         return torch.cat(parts, 1), state
@@ -243,7 +245,7 @@ class RecurrentLayer(nn.Module):
         return f"{self.d}, {self.h}, layers={self.layers}"
 
 
-def fused_loop(function, X, hidden, weights, bias):
+def _fused_loop(function, X, hidden, weights, bias):
     """One of torch's recurrent functions on one layer and direction."""
     with warnings.catch_warnings():  # cuDNN copies weights that are not in one piece
         warnings.filterwarnings("ignore", "RNN module weights are not part")
@@ -302,7 +304,7 @@ class RNN(RecurrentLayer):
         function = functions.get(self.activation)
         if function is None or self.recurrence == "identity":
             return None
-        H, h = fused_loop(function, X, state[0], weights, self.bias)
+        H, h = _fused_loop(function, X, state[0], weights, self.bias)
         return H, (h,)
 
 
@@ -330,7 +332,7 @@ class GRU(RecurrentLayer):
         return ((1 - z) * n + z * h,)  # (3)
 
     def fused(self, X, state, weights):
-        H, h = fused_loop(torch.gru, X, state[0], weights, self.bias)
+        H, h = _fused_loop(torch.gru, X, state[0], weights, self.bias)
         return H, (h,)
 
 
@@ -364,7 +366,7 @@ class LSTM(RecurrentLayer):
         forget_bias=1.0, **options,
     ):  # fmt: skip
         kept = {"i": input_gate, "f": forget, "g": True, "o": output_gate}
-        self_gates = "".join(name for name, on in kept.items() if on)
+        self_gates = "".join(name for name, is_kept in kept.items() if is_kept)
         super().__init__(d, h, layers, gates=len(self_gates), **options)
         self.gate_names = self_gates
         if forget and self.bias:
@@ -385,5 +387,5 @@ class LSTM(RecurrentLayer):
     def fused(self, X, state, weights):
         if self.gates < 4:
             return None
-        H, h, c = fused_loop(torch.lstm, X, state, weights, self.bias)
+        H, h, c = _fused_loop(torch.lstm, X, state, weights, self.bias)
         return H, (h, c)

@@ -97,13 +97,13 @@ def scan(
         on_cuda = b.device.type == "cuda" and exact == torch.float32
         method = "triton" if on_cuda and has_triton() else "chunked"
     if method == "loop":
-        h = loop_scan(a, b, h0)
+        h = _loop_scan(a, b, h0)
     else:
         h = LinearScan.apply(a, b, h0, SCAN_METHODS[method])
     return (h.flip(1) if reverse else h).to(dtype)
 
 
-def loop_scan(a, b, h0) -> Tensor:
+def _loop_scan(a, b, h0) -> Tensor:
     """The recurrence, one step after the other, by autograd."""
     states = []
     h = h0
@@ -113,16 +113,16 @@ def loop_scan(a, b, h0) -> Tensor:
     return torch.stack(states, dim=1)
 
 
-def chunk_length(length: int) -> int:
+def _chunk_length(length: int) -> int:
     """Steps of a chunk: about the square root, so that both loops are short."""
     return max(1, math.isqrt(length))
 
 
 @torch.no_grad()
-def chunked_scan(a, b, h0) -> Tensor:
+def _chunked_scan(a, b, h0) -> Tensor:
     """Eqs. (1) to (3) without autograd."""
     n, length = b.shape[:2]
-    c = chunk_length(length)
+    c = _chunk_length(length)
     chunks = -(-length // c)
     rest = b.shape[2:]
     pad = chunks * c - length
@@ -135,17 +135,17 @@ def chunked_scan(a, b, h0) -> Tensor:
     for j in range(1, c):  # (1)
         h[:, :, j].addcmul_(a[:, :, j], h[:, :, j - 1])
         A[:, :, j].mul_(A[:, :, j - 1])
-    before = torch.empty_like(h[:, :, 0])
+    states_before = torch.empty_like(h[:, :, 0])
     state = h0
     for k in range(chunks):  # (2)
-        before[:, k] = state
+        states_before[:, k] = state
         state = torch.addcmul(h[:, k, -1], A[:, k, -1], state)
-    h.addcmul_(A, before.unsqueeze(2))  # (3)
+    h.addcmul_(A, states_before.unsqueeze(2))  # (3)
     return h.reshape(n, chunks * c, *rest)[:, :length]
 
 
 @torch.no_grad()
-def triton_scan(a, b, h0) -> Tensor:
+def _triton_scan(a, b, h0) -> Tensor:
     """Blocks of time and channels on a CUDA device; see `_scan_triton`."""
     from ._scan_triton import launch_scan
 
@@ -170,8 +170,8 @@ class LinearScan(torch.autograd.Function):
         g = LinearScan.apply(
             later.flip(1), hbar.flip(1), torch.zeros_like(h0), ctx.scan_function
         ).flip(1)
-        before = torch.cat([h0.unsqueeze(1), h[:, :-1]], dim=1)
-        return g * before, g, a[:, 0] * g[:, 0], None
+        h_before = torch.cat([h0.unsqueeze(1), h[:, :-1]], dim=1)
+        return g * h_before, g, a[:, 0] * g[:, 0], None
 
 
-SCAN_METHODS = {"loop": loop_scan, "chunked": chunked_scan, "triton": triton_scan}
+SCAN_METHODS = {"loop": _loop_scan, "chunked": _chunked_scan, "triton": _triton_scan}

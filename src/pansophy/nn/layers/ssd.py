@@ -106,7 +106,7 @@ def ssd(
     if method == "loop":
         y, h = loop_ssd(*parts)
     elif method == "chunked":
-        y, h = chunked_ssd(*parts, chunk=chunk)
+        y, h = _chunked_ssd(*parts, chunk=chunk)
     else:
         raise ValueError(
             f'method must be "auto", "loop", "chunked" or "triton", got {method!r}.'
@@ -138,11 +138,11 @@ def loop_ssd(x, log_a, B, C, gain, h0):
     return torch.stack(outputs, dim=1)[..., 0], h
 
 
-def chunked_ssd(x, log_a, B, C, gain, h0, chunk=None):
+def _chunked_ssd(x, log_a, B, C, gain, h0, chunk=None):
     """Eqs. (2) and (3)."""
     n, length, heads, P = x.shape
     N = B.shape[-1]
-    c = min(chunk or balanced_chunk(N, P), length)
+    c = min(chunk or _balanced_chunk(N, P), length)
     K = -(-length // c)
     pad = K * c - length
     if pad:  # decay 1, input 0: the state stands still
@@ -152,31 +152,33 @@ def chunked_ssd(x, log_a, B, C, gain, h0, chunk=None):
     B = B.view(n, K, c, N)
     C = C.view(n, K, c, N)
     sums = log_a.view(n, K, c, heads).transpose(2, 3).double().cumsum(-1)  # (n,K,H,c)
-    decay = decay_matrix(sums, x.dtype)
+    decay = _decay_matrix(sums, x.dtype)
     inside = ((C @ B.transpose(-1, -2))[:, :, None] * decay) @ x  # (2), first part
     to_end = (sums[..., -1:] - sums).exp().to(x.dtype)
-    made = (x * to_end[..., None]).transpose(-1, -2) @ B[:, :, None]  # (n,K,H,P,N)
-    whole = sums[..., -1].exp().to(x.dtype)[..., None, None]
-    after = scan(whole, made, h0)  # (3)
-    before = torch.cat([h0[:, None], after[:, :-1]], dim=1)
+    chunk_states = (x * to_end[..., None]).transpose(-1, -2) @ B[
+        :, :, None
+    ]  # (n,K,H,P,N)
+    chunk_decays = sums[..., -1].exp().to(x.dtype)[..., None, None]
+    states_after = scan(chunk_decays, chunk_states, h0)  # (3)
+    states_before = torch.cat([h0[:, None], states_after[:, :-1]], dim=1)
     from_start = sums.exp().to(x.dtype)[..., None]
-    y = inside + from_start * (C[:, :, None] @ before.transpose(-1, -2))
+    y = inside + from_start * (C[:, :, None] @ states_before.transpose(-1, -2))
     y = y.transpose(2, 3).reshape(n, K * c, heads, P)[:, :length]
-    return y, after[:, -1]
+    return y, states_after[:, -1]
 
 
-def balanced_chunk(N, P) -> int:
+def _balanced_chunk(N, P) -> int:
     """A power of two near 2 sqrt(N P), from 16 to 64."""
     return min(64, max(16, 1 << round(math.log2(2 * math.sqrt(N * P)))))
 
 
-def decay_matrix(sums, dtype) -> Tensor:
+def _decay_matrix(sums, dtype) -> Tensor:
     """exp(s_ij) for j <= i, else 0, from running sums (..., c)."""
     c = sums.shape[-1]
     late = torch.ones(c, c, dtype=torch.bool, device=sums.device).triu(1)
     # differences of float64 sums as those of their high and low parts
     high = sums.to(dtype)
     low = (sums - high).to(dtype)
-    between = high[..., :, None] - high[..., None, :]
-    between = between + (low[..., :, None] - low[..., None, :])
-    return between.masked_fill(late, -torch.inf).exp()
+    differences = high[..., :, None] - high[..., None, :]
+    differences = differences + (low[..., :, None] - low[..., None, :])
+    return differences.masked_fill(late, -torch.inf).exp()

@@ -51,7 +51,7 @@ from .hippo import legs_normal_form
 # Any single system, by matrices
 
 
-def float_matrix(value, columns=None) -> Tensor:
+def _float_matrix(value, columns=None) -> Tensor:
     """A float tensor of two dimensions; a vector is one column, or one row."""
     M = torch.as_tensor(value)
     M = M if M.is_floating_point() else M.to(torch.get_default_dtype())
@@ -81,9 +81,9 @@ def ssm_scan(A, B, C, u, D=None, x0=None) -> tuple[Tensor, Tensor]:
     >>> y.numpy().round(6)
     array([0.004329, 0.020446, 0.04068 , 0.050625, 0.065769])
     """
-    A = float_matrix(A)
-    B = float_matrix(B).to(A)
-    C = float_matrix(C, columns=len(A)).to(A)
+    A = _float_matrix(A)
+    B = _float_matrix(B).to(A)
+    C = _float_matrix(C, columns=len(A)).to(A)
     u = torch.as_tensor(u).to(A)
     flat = u.ndim == 1
     u = u[:, None] if flat else u
@@ -95,7 +95,7 @@ def ssm_scan(A, B, C, u, D=None, x0=None) -> tuple[Tensor, Tensor]:
         states.append(x)
     y = torch.stack(states, dim=-2) @ C.t()
     if D is not None:
-        y = y + u @ float_matrix(D, columns=u.shape[-1]).to(A).t()
+        y = y + u @ _float_matrix(D, columns=u.shape[-1]).to(A).t()
     return (y[:, 0] if flat and y.shape[-1] == 1 else y), x
 
 
@@ -110,9 +110,9 @@ def ssm_kernel(A, B, C, length: int) -> Tensor:
     >>> ssm_kernel(A, B, [1.0, 0.0], 5).numpy().round(6)
     array([0.004329, 0.011788, 0.017105, 0.020745, 0.02308 ])
     """
-    A = float_matrix(A)
-    B = float_matrix(B).to(A)
-    C = float_matrix(C, columns=len(A)).to(A)
+    A = _float_matrix(A)
+    B = _float_matrix(B).to(A)
+    C = _float_matrix(C, columns=len(A)).to(A)
     powers = B[None]  # A^i B
     step = A
     while len(powers) < length:
@@ -165,17 +165,17 @@ def discretize_diagonal(eigenvalues: Pair, delta, method="zoh") -> tuple[Pair, P
         size = re.exp()
         A = Pair(size * im.cos(), size * im.sin())
         # e^z - 1 without cancellation: cos - 1 = -2 sin^2 of half the angle
-        less = torch.expm1(re) * im.cos() - 2 * torch.sin(im / 2).square()
-        return A, Pair(less, A.im).over(eigenvalues)
+        expm1_re = torch.expm1(re) * im.cos() - 2 * torch.sin(im / 2).square()
+        return A, Pair(expm1_re, A.im).over(eigenvalues)
     if method == "bilinear":
-        below = Pair(1 - re / 2, -im / 2)
-        A = Pair(1 + re / 2, im / 2).over(below)
-        whole = torch.ones_like(re) * delta
-        return A, Pair(whole, torch.zeros_like(whole)).over(below)
+        denominator = Pair(1 - re / 2, -im / 2)
+        A = Pair(1 + re / 2, im / 2).over(denominator)
+        step_sizes = torch.ones_like(re) * delta
+        return A, Pair(step_sizes, torch.zeros_like(step_sizes)).over(denominator)
     raise ValueError(f'method must be "zoh" or "bilinear", got {method!r}.')
 
 
-def diagonal_powers(A: Pair, exponents) -> Pair:
+def _diagonal_powers(A: Pair, exponents) -> Pair:
     """A_n^t for every exponent t, (H, N/2, exponents).
 
     Powers are taken of modulus and angle in float64: at t = 16,000 a float32 angle
@@ -189,15 +189,15 @@ def diagonal_powers(A: Pair, exponents) -> Pair:
     return Pair((size * angle.cos()).to(dtype), (size * angle.sin()).to(dtype))
 
 
-def vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
+def _vandermonde_kernel(w: Pair, A: Pair, length: int) -> Tensor:
     """2 Re sum_n w_n A_n^t for t < length, eq. (6): (..., H, length).
 
     w is (..., H, N/2).
     """
     c = max(1, math.isqrt(length - 1) + 1)
     rows = -(-length // c)
-    near = diagonal_powers(A, range(c))  # A^i, (H, N/2, c)
-    far = diagonal_powers(A, range(0, c * rows, c))  # A^(c j)
+    near = _diagonal_powers(A, range(c))  # A^i, (H, N/2, c)
+    far = _diagonal_powers(A, range(0, c * rows, c))  # A^(c j)
     G = Pair(w.re[..., None], w.im[..., None]).times(far)
     left = torch.cat([G.re, -G.im], dim=-2).transpose(-1, -2)
     right = torch.cat([near.re, near.im], dim=-2)
@@ -287,7 +287,7 @@ class S4D(StateSpaceLayer):
         if method not in ("zoh", "bilinear"):
             raise ValueError(f'method must be "zoh" or "bilinear", got {method!r}.')
         self.method = method
-        values = diagonal_eigenvalues(n_states, init)
+        values = _diagonal_eigenvalues(n_states, init)
         shape = (self.width, len(values))
         real, imaginary = (
             torch.tensor(part, dtype=torch.float32).expand(shape).clone()
@@ -311,7 +311,7 @@ class S4D(StateSpaceLayer):
     def kernel(self, length: int) -> Tensor:
         """K of eq. (6): (H, length)."""
         A, B = self.discretized()
-        return vandermonde_kernel(
+        return _vandermonde_kernel(
             Pair(self.C[..., 0], self.C[..., 1]).times(B), A, length
         )
 
@@ -334,20 +334,20 @@ class S4D(StateSpaceLayer):
         L steps is Abar^L x0 + sum_t Abar^(L-1-t) Bbar u_t.
         """
         A, B = self.discretized()
-        before = A.times(Pair(state[..., 0], state[..., 1]))  # Abar x0
+        decayed = A.times(Pair(state[..., 0], state[..., 1]))  # Abar x0
         length = x.shape[1]
         C = Pair(self.C[..., 0], self.C[..., 1])
-        carried = vandermonde_kernel(C.times(before), A, length)  # (batch, H, L)
+        carried = _vandermonde_kernel(C.times(decayed), A, length)  # (batch, H, L)
         y = self.forward(x) + carried.transpose(1, 2).to(x.dtype)
-        powers = diagonal_powers(A, range(length))  # Abar^t, (H, N/2, L)
+        powers = _diagonal_powers(A, range(length))  # Abar^t, (H, N/2, L)
         u = x.flip(1).to(A.re.dtype)
-        made = Pair(*(torch.einsum("blh,hnl->bhn", u, part) for part in powers))
-        made = B.times(made)
-        last = Pair(powers.re[..., -1], powers.im[..., -1]).times(before)
-        return y, torch.stack([made.re + last.re, made.im + last.im], dim=-1)
+        forced = Pair(*(torch.einsum("blh,hnl->bhn", u, part) for part in powers))
+        forced = B.times(forced)
+        last = Pair(powers.re[..., -1], powers.im[..., -1]).times(decayed)
+        return y, torch.stack([forced.re + last.re, forced.im + last.im], dim=-1)
 
 
-def diagonal_eigenvalues(N: int, init: str) -> np.ndarray:
+def _diagonal_eigenvalues(N: int, init: str) -> np.ndarray:
     """Initial eigenvalues of S4D: complex (N/2,), real parts below 0."""
     if N < 2 or N % 2:
         raise ValueError(f"n_states must be an even number of at least 2, got {N}.")
@@ -394,9 +394,9 @@ class S4(StateSpaceLayer):
         shape = (self.width, len(start.eigenvalues))
 
         def pair(values):
-            both = np.stack([values.real, values.imag], axis=-1)
-            both = torch.tensor(both, dtype=torch.float32)
-            return nn.Parameter(both.expand(*shape, 2).clone())
+            stacked = np.stack([values.real, values.imag], axis=-1)
+            stacked = torch.tensor(stacked, dtype=torch.float32)
+            return nn.Parameter(stacked.expand(*shape, 2).clone())
 
         decay = torch.tensor(np.log(-start.eigenvalues.real), dtype=torch.float32)
         self.log_decay = nn.Parameter(decay.expand(shape).clone())
@@ -424,8 +424,8 @@ class S4(StateSpaceLayer):
         half = A * (delta[:, None, None] / 2)
         eye = torch.eye(A.shape[1], dtype=A.dtype, device=A.device)
         right = torch.cat([eye + half, (B * delta[:, None])[..., None]], 2)
-        both = torch.linalg.solve(eye - half, right)
-        return both[..., :-1], both[..., -1], C
+        solution = torch.linalg.solve(eye - half, right)
+        return solution[..., :-1], solution[..., -1], C
 
     def kernel(self, length: int) -> Tensor:
         """K from its generating function, eq. (7): (H, length)."""
@@ -474,9 +474,9 @@ class CauchySums:
 
     def __call__(self, u: Pair, v: Pair) -> Tensor:
         g = u.times(v)
-        along = (g.re * self.re + g.im * self.im)[..., None]
-        above = 2 * (g.re[..., None] * self.alpha - along * self.rho)
-        return (above / self.below).sum(1)
+        projection = (g.re * self.re + g.im * self.im)[..., None]
+        numerator = 2 * (g.re[..., None] * self.alpha - projection * self.rho)
+        return (numerator / self.below).sum(1)
 
 
 class StateSpaceBlock(nn.Module):

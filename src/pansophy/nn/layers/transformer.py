@@ -43,11 +43,11 @@ from .positions import LearnedPositions, PositionalEncoding, Rotary
 from .recurrent import step_mask
 
 
-def squared_relu(z):
+def _squared_relu(z):
     return functional.relu(z).square()
 
 
-def tanh_gelu(z):
+def _tanh_gelu(z):
     """GELU by the hyperbolic tangent, as GPT-2 has it."""
     return functional.gelu(z, approximate="tanh")
 
@@ -55,8 +55,8 @@ def tanh_gelu(z):
 FEED_FORWARD_ACTIVATIONS = {
     "relu": functional.relu,
     "gelu": functional.gelu,
-    "gelu_tanh": tanh_gelu,
-    "relu2": squared_relu,
+    "gelu_tanh": _tanh_gelu,
+    "relu2": _squared_relu,
     "swiglu": functional.silu,
 }
 
@@ -173,7 +173,7 @@ class TransformerBlock(nn.Module):
         attend_to_self = lambda z: self.attention(
             z, mask=mask, causal=causal, state=old.self_attention
         )
-        x, own = self._residual("attention", x, attend_to_self)
+        x, own_state = self._residual("attention", x, attend_to_self)
         seen = old.memory
         if self.cross_attention is not None:
             if seen is None:
@@ -182,7 +182,7 @@ class TransformerBlock(nn.Module):
             x, seen = self._residual("cross_attention", x, attend_to_memory)
         apply = lambda z: (self.feed_forward(z), None)
         x, _ = self._residual("feed_forward", x, apply)
-        return x, BlockState(own, seen)
+        return x, BlockState(own_state, seen)
 
 
 class TransformerStack(nn.Module):
@@ -267,16 +267,16 @@ class TransformerEncoder(nn.Module):
         """
         if state is not None and not self.causal:
             raise ValueError("only a causal encoder carries a state.")
-        here = None if lengths is None else step_mask(lengths, X.shape[1])
+        is_step = None if lengths is None else step_mask(lengths, X.shape[1])
         # behind the end of a sequence nothing sees it, and a causal step sees no later
-        mask = None if here is None or self.causal else here[:, None]
+        mask = None if is_step is None or self.causal else is_step[:, None]
         steps = None
         if segments is not None:
             alike = segments[:, :, None] == segments[:, None]
             steps = alike.tril(-1).sum(-1)  # steps of the same sequence before
             mask = alike if mask is None else mask & alike
         Y, new = self.stack(X, state, steps=steps, mask=mask, causal=self.causal)
-        Y = Y if here is None else Y.masked_fill(~here[:, :, None], 0.0)
+        Y = Y if is_step is None else Y.masked_fill(~is_step[:, :, None], 0.0)
         return Y, new if self.causal and return_state else None
 
 
@@ -332,9 +332,9 @@ def token_loss(logits: Tensor, tokens: Tensor, mask: Tensor | None = None) -> Te
     flat = logits.flatten(0, -2).to(dtype)
     if mask is None:
         return functional.cross_entropy(flat, tokens.flatten())
-    each = functional.cross_entropy(flat, tokens.flatten(), reduction="none")
+    token_losses = functional.cross_entropy(flat, tokens.flatten(), reduction="none")
     kept = mask.flatten()
-    return torch.where(kept, each, 0.0).sum() / kept.sum().clamp_min(1)
+    return torch.where(kept, token_losses, 0.0).sum() / kept.sum().clamp_min(1)
 
 
 class Transformer(nn.Module):

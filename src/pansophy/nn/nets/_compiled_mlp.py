@@ -8,7 +8,7 @@ from ...core.loops.compiled import FASTMATH, compiled
 @compiled(inner=True, fastmath=FASTMATH)
 def activate_values(z, rectified):
     """g(z) in place, for a vector z: the positive part, or tanh."""
-    zero, one = np.float32(0.0), np.float32(1.0)
+    zero, f1 = np.float32(0.0), np.float32(1.0)
     if rectified:
         for j in range(len(z)):
             z[j] = max(z[j], zero)
@@ -23,12 +23,12 @@ def activate_values(z, rectified):
             np.float32(62370.0) + s * (np.float32(3150.0) + np.float32(28.0) * s)
         )
         t = u * top / bottom
-        t = (t + t) / (one + t * t)
-        z[j] = (t + t) / (one + t * t)
+        t = (t + t) / (f1 + t * t)
+        z[j] = (t + t) / (f1 + t * t)
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def activate_layer(Z, b, rectified, last):
+def _activate_layer(Z, b, rectified, last):
     """g(Z + b) in place, for rows Z; without g in the last layer."""
     n, k = Z.shape
     for i in range(n):
@@ -43,18 +43,18 @@ def mlp_forward(w, layers, X, H):
     """H_1, ..., H_{L-1} and F one after the other in H; F is returned."""
     n = len(X)
     n_layers = len(layers.weights)
-    before = X
-    at = 0
+    inputs = X
+    offset = 0
     for i in range(n_layers):
         m, k = layers.sizes[i], layers.sizes[i + 1]
         W = w[layers.weights[i] : layers.weights[i] + m * k].reshape(m, k)
         b = w[layers.biases[i] : layers.biases[i] + k]
-        Z = H[at : at + n * k].reshape(n, k)
-        np.dot(before, W, Z)
-        activate_layer(Z, b, layers.rectified, i == n_layers - 1)
-        before = Z
-        at += n * k
-    return before
+        Z = H[offset : offset + n * k].reshape(n, k)
+        np.dot(inputs, W, Z)
+        _activate_layer(Z, b, layers.rectified, i == n_layers - 1)
+        inputs = Z
+        offset += n * k
+    return inputs
 
 
 @compiled(inner=True, fastmath=FASTMATH)
@@ -66,18 +66,18 @@ def mlp_forward_row(w, layers, x, spare, f):
     n_layers = len(layers.weights)
     for layer in range(n_layers):
         m, k = layers.sizes[layer], layers.sizes[layer + 1]
-        at, bias = layers.weights[layer], layers.biases[layer]
+        offset, bias = layers.weights[layer], layers.biases[layer]
         last = layer == n_layers - 1
-        before = x if layer == 0 else spare[(layer - 1) % 2]
-        after = f if last else spare[layer % 2]
-        z = after[:k]
+        inputs = x if layer == 0 else spare[(layer - 1) % 2]
+        outputs = f if last else spare[layer % 2]
+        z = outputs[:k]
         b = w[bias : bias + k]
         for j in range(k):
             z[j] = b[j]
         for i in range(m):
-            h = before[i]
+            h = inputs[i]
             if h != np.float32(0.0):
-                row = w[at + i * k : at + (i + 1) * k]
+                row = w[offset + i * k : offset + (i + 1) * k]
                 for j in range(k):
                     z[j] += h * row[j]
         if not last:
@@ -88,18 +88,18 @@ def mlp_forward_row(w, layers, x, spare, f):
 def slope_times(D, H, rectified):
     """D * g'(Z) in place, from H = g(Z)."""
     n, k = D.shape
-    zero, one = np.float32(0.0), np.float32(1.0)
+    zero, f1 = np.float32(0.0), np.float32(1.0)
     for i in range(n):
         if rectified:
             for j in range(k):
                 D[i, j] = D[i, j] if H[i, j] > zero else zero
         else:
             for j in range(k):
-                D[i, j] *= one - H[i, j] * H[i, j]
+                D[i, j] *= f1 - H[i, j] * H[i, j]
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def sum_rows(D, out):
+def _sum_rows(D, out):
     """Sums of the columns of D."""
     out[:] = np.float32(0.0)
     for i in range(D.shape[0]):
@@ -112,24 +112,24 @@ def mlp_backward(w, g, layers, X, H, D, spare):
     """Gradients of all layers into g; D holds dJ/dF and is overwritten, as `spare`."""
     n = len(X)
     n_layers = len(layers.weights)
-    at = 0
+    offset = 0
     for i in range(n_layers - 1):
-        at += n * layers.sizes[i + 1]
+        offset += n * layers.sizes[i + 1]
     for i in range(n_layers - 1, -1, -1):
         m, k = layers.sizes[i], layers.sizes[i + 1]
         W = w[layers.weights[i] : layers.weights[i] + m * k].reshape(m, k)
         G = g[layers.weights[i] : layers.weights[i] + m * k].reshape(m, k)
         d = D[: n * k].reshape(n, k)
-        sum_rows(d, g[layers.biases[i] : layers.biases[i] + k])
+        _sum_rows(d, g[layers.biases[i] : layers.biases[i] + k])
         if i == 0:
             np.dot(X.T, d, G)
             break
-        at -= n * m
-        before = H[at : at + n * m].reshape(n, m)
-        np.dot(before.T, d, G)
+        offset -= n * m
+        inputs = H[offset : offset + n * m].reshape(n, m)
+        np.dot(inputs.T, d, G)
         earlier = spare[: n * m].reshape(n, m)
         np.dot(d, W.T, earlier)
-        slope_times(earlier, before, layers.rectified)
+        slope_times(earlier, inputs, layers.rectified)
         D, spare = spare, D
 
 

@@ -126,10 +126,14 @@ class ConvNet(nn.Module):
         self.register_buffer("pixel_scale", torch.ones(1, channels, 1, 1))
         self.blocks = nn.ModuleList()
         self.pools = nn.ModuleList()
-        for given in n_filters:
+        for filters_of_block in n_filters:
             block = nn.ModuleList()
             kernel = tuple(kernel_size if n > 1 else 1 for n in sizes)
-            for filters in given if isinstance(given, (tuple, list)) else (given,):
+            for filters in (
+                filters_of_block
+                if isinstance(filters_of_block, (tuple, list))
+                else (filters_of_block,)
+            ):
                 block.append(
                     ConvBlock(channels, filters, kernel, normalisation, activation)
                 )

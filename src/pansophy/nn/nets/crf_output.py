@@ -44,19 +44,21 @@ class LogPartition(torch.autograd.Function):
     @staticmethod
     def forward(ctx, F, T, lengths, w):
         scores, transitions = (a.detach().cpu().double().numpy() for a in (F, T))
-        each = lengths.cpu().numpy()
+        n_steps = lengths.cpu().numpy()
         total = 0.0
         dF = np.zeros_like(scores)
         dT = np.zeros_like(transitions)
-        weights = np.ones(len(each)) if w is None else w.detach().cpu().double().numpy()
+        weights = (
+            np.ones(len(n_steps)) if w is None else w.detach().cpu().double().numpy()
+        )
         for value in np.unique(weights):  # statistics are summed over sequences
             kept = weights == value
-            rows = np.repeat(kept, each)
+            rows = np.repeat(kept, n_steps)
             chain, evidence = chain_evidence(
-                scores[rows], transitions, np.cumsum(each[kept])
+                scores[rows], transitions, np.cumsum(n_steps[kept])
             )
             result = expected_counts(chain, evidence)
-            shift = transitions.max() * (each[kept] - 1).sum()
+            shift = transitions.max() * (n_steps[kept] - 1).sum()
             total += value * (result.loglik + shift)
             dF[rows] = value * result.counts
             dT += value * result.trans
@@ -87,14 +89,14 @@ class ChainOutput(nn.Module):
 
     def loss(self, F: Tensor, Y: Tensor, lengths: Tensor, w: Tensor | None = None):
         """-log P of eq. (1) per step, weighted by sequence."""
-        here = step_mask(lengths, F.shape[1])
+        is_step = step_mask(lengths, F.shape[1])
         seq_w = torch.ones_like(lengths, dtype=F.dtype) if w is None else w
-        step_w = seq_w[:, None].expand_as(here)
+        step_w = seq_w[:, None].expand_as(is_step)
         emitted = F.gather(2, Y.clamp_min(0)[:, :, None])[:, :, 0]
         paired = self.T[Y[:, :-1], Y[:, 1:]]
-        score = (step_w * emitted)[here].sum()
-        score = score + (step_w[:, 1:] * paired)[here[:, 1:]].sum()
-        log_z = LogPartition.apply(F[here], self.T, lengths, w)
+        score = (step_w * emitted)[is_step].sum()
+        score = score + (step_w[:, 1:] * paired)[is_step[:, 1:]].sum()
+        log_z = LogPartition.apply(F[is_step], self.T, lengths, w)
         return (log_z - score) / positive_total((seq_w * lengths).sum())
 
     @torch.no_grad()

@@ -71,7 +71,7 @@ class TokenModel(nn.Module):
         if isinstance(self.layer, TransformerEncoder):
             segments = begins.cumsum(1)
             return self.layer(X, return_state=False, segments=segments)[0]
-        X, lengths = unpacked_documents(X, begins)
+        X, lengths = _unpacked_documents(X, begins)
         H, _ = self.layer(X, lengths, return_state=False)
         return H[step_mask(lengths, X.shape[1])].view(*tokens.shape, -1)
 
@@ -79,9 +79,9 @@ class TokenModel(nn.Module):
         """Cross-entropy of each token after the first; batch (tokens[, lengths])."""
         tokens, *lengths = batch
         L = tokens.shape[1] - 1
-        before = lengths[0] - 1 if lengths else None
-        logits = self.output(self.hidden(tokens[:, :-1], before))
-        mask = step_mask(before, L) if lengths else None
+        input_lengths = lengths[0] - 1 if lengths else None
+        logits = self.output(self.hidden(tokens[:, :-1], input_lengths))
+        mask = step_mask(input_lengths, L) if lengths else None
         return {"loss": token_loss(logits, tokens[:, 1:], mask)}
 
     def batch_weight(self, batch) -> float:
@@ -102,7 +102,7 @@ class TokenModel(nn.Module):
         return n * self.length * work
 
 
-def unpacked_documents(X: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+def _unpacked_documents(X: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
     """Documents packed into rows X (n, L, d), as padded rows of their own, and lengths.
 
     `begins` (n, L) is True where a document begins; what a row begins with is the rest

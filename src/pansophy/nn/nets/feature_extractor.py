@@ -22,7 +22,7 @@ from .mlp import MLP
 BLOCK = 1024  # rows that go through a net at once
 
 
-def is_perceptron(model) -> bool:
+def _is_perceptron(model) -> bool:
     """Whether a model is a fitted estimator that keeps its weights as arrays."""
     return hasattr(model, "coefs_") and hasattr(model, "as_module")
 
@@ -31,13 +31,13 @@ TrainedNet = Annotated[
     Any,
     ParameterRule(
         "a fitted estimator with nets or a torch module",
-        lambda v: isinstance(v, nn.Module) or hasattr(v, "nets_") or is_perceptron(v),
+        lambda v: isinstance(v, nn.Module) or hasattr(v, "nets_") or _is_perceptron(v),
     ),
 ]
 
 
 @contextmanager
-def recorded_layer(net: nn.Module, layer: str | None):
+def _recorded_layer(net: nn.Module, layer: str | None):
     """A list that gets the output of a layer in each pass through the net.
 
     None: the input of the last linear layer, that is the features it weighs.
@@ -77,7 +77,7 @@ def layer_outputs(net: nn.Module, *inputs, layer: str | None = None) -> Tensor:
     try:
         if layer is None and isinstance(net, MLP):  # which has no linear modules
             return net.forward_pass(*inputs)[-2]
-        with recorded_layer(net, layer) as seen:
+        with _recorded_layer(net, layer) as seen:
             net(*inputs)
     finally:
         net.train(was_training)
@@ -90,9 +90,11 @@ def net_and_inputs(model, X) -> list[tuple[nn.Module, tuple]]:
     if isinstance(model, nn.Module):
         parts = X if isinstance(X, tuple) else (X,)
         like = next(model.parameters(), torch.zeros(()))
-        made = tuple(torch.as_tensor(a, device=like.device) for a in parts)
-        made = tuple(a.to(like.dtype) if a.is_floating_point() else a for a in made)
-        return [(model, made)]
+        tensors = tuple(torch.as_tensor(a, device=like.device) for a in parts)
+        tensors = tuple(
+            a.to(like.dtype) if a.is_floating_point() else a for a in tensors
+        )
+        return [(model, tensors)]
     parts = []
     for a in model.net_inputs(X):
         # sequences go padded, with their lengths

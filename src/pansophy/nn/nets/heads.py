@@ -43,7 +43,7 @@ class Head(NamedTuple):
     ]  # Y, F -> l, dl/dF
 
 
-def target_like_output(Y: Tensor, F: Tensor) -> Tensor:
+def _target_like_output(Y: Tensor, F: Tensor) -> Tensor:
     """Y (n, k) as the predictions F; a vector is one column.
 
     Without it, (n,) - (n, 1) would silently be an n x n matrix.
@@ -58,26 +58,26 @@ def target_like_output(Y: Tensor, F: Tensor) -> Tensor:
     return Y
 
 
-def squared_error_rows(Y, F):
-    return (F - target_like_output(Y, F)).square().sum(1) / 2
+def _squared_error_rows(Y, F):
+    return (F - _target_like_output(Y, F)).square().sum(1) / 2
 
 
-def squared_error_with_gradient(Y, F):
-    D = F - target_like_output(Y, F)
+def _squared_error_with_gradient(Y, F):
+    D = F - _target_like_output(Y, F)
     return D.square().sum(1).div_(2), D
 
 
-def binary_cross_entropy_rows(Y, F):
-    Y = target_like_output(Y, F)
+def _binary_cross_entropy_rows(Y, F):
+    Y = _target_like_output(Y, F)
     value = functional.binary_cross_entropy_with_logits(F, Y, reduction="none")
     return value.sum(1)
 
 
-def cross_entropy_rows(Y, F):
+def _cross_entropy_rows(Y, F):
     return functional.cross_entropy(F, Y, reduction="none")
 
 
-def cross_entropy_with_gradient(Y, F):
+def _cross_entropy_with_gradient(Y, F):
     """log sum exp less the label's score; torch's own is slow on short rows."""
     F = F - F.amax(1, keepdim=True)
     P = F.exp()
@@ -91,71 +91,73 @@ def cross_entropy_with_gradient(Y, F):
     return value[:, 0], P
 
 
-def poisson_deviance_rows(Y, F):
-    Y = target_like_output(Y, F)
+def _poisson_deviance_rows(Y, F):
+    Y = _target_like_output(Y, F)
     return (torch.exp(F) - Y * F + torch.xlogy(Y, Y) - Y).sum(1)
 
 
-def gaussian_rows(Y, F):
+def _gaussian_rows(Y, F):
     """-log N(y; m, e^s) less a constant, F being the columns of m and then of s."""
     m, s = F.chunk(2, 1)
-    Y = target_like_output(Y, m)
+    Y = _target_like_output(Y, m)
     return ((Y - m).square() * torch.exp(-s) + s).sum(1) / 2
 
 
-def gaussian_with_gradient(Y, F):
+def _gaussian_with_gradient(Y, F):
     """dl/dm = (m - y) e^-s, dl/ds = (1 - (y - m)^2 e^-s) / 2."""
     m, s = F.chunk(2, 1)
-    Y = target_like_output(Y, m)
+    Y = _target_like_output(Y, m)
     precision = torch.exp(-s)
     scaled = (m - Y) * precision
     square = scaled * (m - Y)
     return (square + s).sum(1) / 2, torch.cat([scaled, (1 - square) / 2], 1)
 
 
-def with_residual_gradient(mean, value):
+def _with_residual_gradient(mean, value):
     """`pair` from its two parts, eq. (1)."""
-    return lambda Y, F: (value(Y, F), mean(F).sub_(target_like_output(Y, F)))
+    return lambda Y, F: (value(Y, F), mean(F).sub_(_target_like_output(Y, F)))
 
 
 HEADS = {
     h.name: h
     for h in (
-        Head("identity", torch.clone, squared_error_rows, squared_error_with_gradient),
+        Head(
+            "identity", torch.clone, _squared_error_rows, _squared_error_with_gradient
+        ),
         Head(
             "logistic",
             torch.sigmoid,
-            binary_cross_entropy_rows,
-            with_residual_gradient(torch.sigmoid, binary_cross_entropy_rows),
+            _binary_cross_entropy_rows,
+            _with_residual_gradient(torch.sigmoid, _binary_cross_entropy_rows),
         ),
         Head(
             "softmax",
             lambda F: F.softmax(1),
-            cross_entropy_rows,
-            cross_entropy_with_gradient,
+            _cross_entropy_rows,
+            _cross_entropy_with_gradient,
         ),
         Head(
             "exp",
             torch.exp,
-            poisson_deviance_rows,
-            with_residual_gradient(torch.exp, poisson_deviance_rows),
+            _poisson_deviance_rows,
+            _with_residual_gradient(torch.exp, _poisson_deviance_rows),
         ),
         Head(
             "gaussian",
             lambda F: F.chunk(2, 1)[0].clone(),
-            gaussian_rows,
-            gaussian_with_gradient,
+            _gaussian_rows,
+            _gaussian_with_gradient,
         ),
     )
 }
 
 
-def log_mean_exp(F: Tensor) -> Tensor:
+def _log_mean_exp(F: Tensor) -> Tensor:
     """log mean_i e^F_i over axis 1."""
     return F.logsumexp(1) - math.log(F.shape[1])
 
 
-def gaussian_mixture_scores(F: Tensor) -> Tensor:
+def _gaussian_mixture_scores(F: Tensor) -> Tensor:
     """Mean and log variance of Normals of equal chance."""
     m, s = F.chunk(2, 2)
     variance = s.exp().mean(1) + m.var(1, correction=0)
@@ -165,11 +167,12 @@ def gaussian_mixture_scores(F: Tensor) -> Tensor:
 MIXTURES = {
     "identity": lambda F: F.mean(1),
     "logistic": lambda F: (
-        log_mean_exp(functional.logsigmoid(F)) - log_mean_exp(functional.logsigmoid(-F))
+        _log_mean_exp(functional.logsigmoid(F))
+        - _log_mean_exp(functional.logsigmoid(-F))
     ),
-    "softmax": lambda F: log_mean_exp(F.log_softmax(2)),
-    "exp": log_mean_exp,
-    "gaussian": gaussian_mixture_scores,
+    "softmax": lambda F: _log_mean_exp(F.log_softmax(2)),
+    "exp": _log_mean_exp,
+    "gaussian": _gaussian_mixture_scores,
 }
 
 

@@ -53,9 +53,9 @@ class MLP(nn.Module):
         dropout=0.0,
     ):  # fmt: skip
         super().__init__()
-        own = lambda a: nn.Parameter(torch.tensor(np.asarray(a)))
-        self.weights = nn.ParameterList([own(W) for W in coefs])
-        self.biases = nn.ParameterList([own(b) for b in intercepts])
+        parameter = lambda a: nn.Parameter(torch.tensor(np.asarray(a)))
+        self.weights = nn.ParameterList([parameter(W) for W in coefs])
+        self.biases = nn.ParameterList([parameter(b) for b in intercepts])
         self.layers = list(zip(self.weights, self.biases))
         self.activation_name, self.head_name = activation, head
         self.alpha, self.dropout = float(alpha), float(dropout)

@@ -60,10 +60,10 @@ class MLPField(nn.Module):
             sizes, np.random.default_rng(rng), activation
         )
         coefs[-1] *= 0.1
-        own = lambda a: nn.Parameter(torch.tensor(a, dtype=dtype))
-        self.weights = nn.ParameterList([own(W) for W in coefs])
-        self.biases = nn.ParameterList([own(0 * b) for b in intercepts])
-        self.time_weight = own(np.zeros(sizes[1])) if time else None
+        parameter = lambda a: nn.Parameter(torch.tensor(a, dtype=dtype))
+        self.weights = nn.ParameterList([parameter(W) for W in coefs])
+        self.biases = nn.ParameterList([parameter(0 * b) for b in intercepts])
+        self.time_weight = parameter(np.zeros(sizes[1])) if time else None
         self.activation_name = activation
 
     has_manual_gradients = True

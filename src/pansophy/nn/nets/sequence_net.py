@@ -84,7 +84,7 @@ class EmbeddedTokens(nn.Module):
         return self.layer(E, lengths, state, return_state=return_state)
 
 
-def recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
+def _recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for RNN, GRU or LSTM."""
     return lambda size: make(
         size.d,
@@ -95,7 +95,7 @@ def recurrent_layer(make) -> Callable[[LayerSize], nn.Module]:
     )
 
 
-def transformer_layer(size: LayerSize) -> nn.Module:
+def _transformer_layer(size: LayerSize) -> nn.Module:
     """A transformer whose steps see all others, or with one direction the past."""
     heads = min(size.heads, size.hidden)
     if size.hidden % heads:
@@ -128,8 +128,8 @@ class StateSpaceNet(nn.Module):
         """One step x (n, d): the output (n, width) and the state after it."""
         x, new = self.projection(x), []
         for block, old in zip(self.blocks, state, strict=True):
-            x, after = block.step(x, old)
-            new.append(after)
+            x, new_state = block.step(x, old)
+            new.append(new_state)
         return self.last_norm(x), tuple(new)
 
     def advance(self, X: Tensor, state):
@@ -137,8 +137,8 @@ class StateSpaceNet(nn.Module):
         X = self.projection(X)
         new = []
         for block, old in zip(self.blocks, state, strict=True):
-            X, after = block.advance(X, old)
-            new.append(after)
+            X, new_state = block.advance(X, old)
+            new.append(new_state)
         return self.last_norm(X), tuple(new)
 
     def forward(self, X, lengths=None, state=None, *, return_state=True):
@@ -176,7 +176,7 @@ class BothDirections(nn.Module):
         return torch.cat([A, reverse_sequences(B, lengths)], -1), None
 
 
-def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
+def _state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
     """A row of `ARCHITECTURES` for layers of the form `make(width)`."""
 
     def one_way(size):
@@ -194,19 +194,19 @@ def state_space_layer(make) -> Callable[[LayerSize], nn.Module]:
     return made
 
 
-def mamba_layer(width: int) -> Mamba:
+def _mamba_layer(width: int) -> Mamba:
     """Mamba with the largest heads up to 16 channels that divide the inner ones."""
     head = next(h for h in (16, 8, 4, 2, 1) if 2 * width % h == 0)
     return Mamba(width, head_size=head)
 
 
 ARCHITECTURES: dict[str, Callable[[LayerSize], nn.Module]] = {
-    "rnn": recurrent_layer(RNN),
-    "gru": recurrent_layer(GRU),
-    "lstm": recurrent_layer(LSTM),
-    "transformer": transformer_layer,
-    "s4d": state_space_layer(S4D),
-    "mamba": state_space_layer(mamba_layer),
+    "rnn": _recurrent_layer(RNN),
+    "gru": _recurrent_layer(GRU),
+    "lstm": _recurrent_layer(LSTM),
+    "transformer": _transformer_layer,
+    "s4d": _state_space_layer(S4D),
+    "mamba": _state_space_layer(_mamba_layer),
 }
 
 POOLS = ("last", "sum", "mean")
@@ -293,22 +293,26 @@ class SequenceNet(nn.Module):
         F = self.forward(X, lengths)
         if self.pool is not None:
             return {"loss": weighted_mean_loss(HEADS[self.head], Y, F, w)}
-        here = step_mask(lengths, X.shape[1])
-        each = self.step_weights(Y, here, w)
+        is_step = step_mask(lengths, X.shape[1])
+        weights_each = self.step_weights(Y, is_step, w)
         if self.chain is not None:
-            if each is not None:
-                w = (each * here).sum(1) / lengths
+            if weights_each is not None:
+                w = (weights_each * is_step).sum(1) / lengths
             return {"loss": self.chain.loss(F, Y, lengths, w)}
-        each = None if each is None else each[here]
-        return {"loss": weighted_mean_loss(HEADS[self.head], Y[here], F[here], each)}
+        weights_each = None if weights_each is None else weights_each[is_step]
+        return {
+            "loss": weighted_mean_loss(
+                HEADS[self.head], Y[is_step], F[is_step], weights_each
+            )
+        }
 
     def step_weights(self, Y, here, w) -> Tensor | None:
         """Weights of all steps (n, T): of their sequence times that of their label."""
-        each = None if w is None else w[:, None].expand_as(here)
+        weights_each = None if w is None else w[:, None].expand_as(here)
         if self.label_weights is None:
-            return each
+            return weights_each
         factors = self.label_weights[Y.clamp_min(0)]
-        return factors if each is None else factors * each
+        return factors if weights_each is None else factors * weights_each
 
     def batch_weight(self, batch) -> float:
         """Weight of a batch: its sequences, or its steps, with their weights."""
@@ -317,8 +321,8 @@ class SequenceNet(nn.Module):
             return float(rest[0].sum()) if rest else float(len(lengths))
         if self.label_weights is None:
             return float((rest[0] * lengths).sum() if rest else lengths.sum())
-        here = step_mask(lengths, Y.shape[1])
-        each = self.label_weights[Y.clamp_min(0)]
+        is_step = step_mask(lengths, Y.shape[1])
+        weights_each = self.label_weights[Y.clamp_min(0)]
         if rest:
-            each = each * rest[0][:, None]
-        return float(each[here].sum())
+            weights_each = weights_each * rest[0][:, None]
+        return float(weights_each[is_step].sum())

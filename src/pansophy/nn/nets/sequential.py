@@ -46,13 +46,13 @@ class Sequential(torch.nn.Sequential):
         """The weighted mean of the head's loss."""
         X, Y, *rest = batch
         F = self.forward(X)
-        value = self.head.value(Y, F.float() if low_precision(self) else F)
+        value = self.head.value(Y, F.float() if _low_precision(self) else F)
         if not rest:
             return {"loss": value.mean()}
         return {"loss": rest[0] @ value / positive_total(rest[0].sum())}
 
 
-def low_precision(net) -> bool:
+def _low_precision(net) -> bool:
     """Whether outputs come in bfloat16: losses are then computed in float32."""
     device = next(net.parameters()).device.type
     return torch.is_autocast_enabled(device)

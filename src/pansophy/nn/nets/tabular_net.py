@@ -90,7 +90,7 @@ def number_embedding(kind, bins, width, *, activation=True) -> nn.Module | None:
     )
 
 
-def random_signs(*shape: int) -> Tensor:
+def _random_signs(*shape: int) -> Tensor:
     """Numbers 1 and -1 of equal chance."""
     return 2.0 * torch.randint(0, 2, shape) - 1
 
@@ -168,7 +168,7 @@ class TabularResNet(nn.Module):
         self.norm = LayerNorm(hidden_size)
         self.n_members = check_count("n_members", n_members)
         if self.n_members > 1:
-            self.factors = nn.Parameter(random_signs(self.n_members, width))
+            self.factors = nn.Parameter(_random_signs(self.n_members, width))
         self.reset_output(n_outputs)
 
     def reset_output(self, n_outputs: int):
@@ -193,8 +193,8 @@ class TabularResNet(nn.Module):
             for p in part.parameters()
             if p.ndim > 1
         )
-        every = sum(p.numel() for p in self.parameters() if p.ndim > 1)
-        return 6.0 * n * (every + (self.n_members - 1) * shared)
+        n_weights = sum(p.numel() for p in self.parameters() if p.ndim > 1)
+        return 6.0 * n * (n_weights + (self.n_members - 1) * shared)
 
     def features(self, x: Tensor, z: Tensor) -> Tensor:
         """h of eq. (1)."""

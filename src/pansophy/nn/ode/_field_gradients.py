@@ -11,46 +11,46 @@ from ..nets._compiled_mlp import activate_values, slope_times
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def add_multiple(total, factor, x):
+def _add_multiple(total, factor, x):
     """total += factor x."""
     for q in range(len(x)):
         total[q] += factor * x[q]
 
 
 @compiled(inner=True)
-def copy_values(x, out):
+def _copy_values(x, out):
     for q in range(len(x)):
         out[q] = x[q]
 
 
 @compiled(inner=True, refcount=True)
-def layer_inputs(field, X, n, s, layer, i):
+def _layer_inputs(field, X, n, s, layer, i):
     """The rows [H; 1; t] of a layer at stage i, as one vector."""
-    before = 0
+    rows_before = 0
     for j in range(layer):
-        before += field.rows[j]
+        rows_before += field.rows[j]
     length = field.rows[layer] * n
-    begin = s * n * before + i * length
+    begin = s * n * rows_before + i * length
     return X[begin : begin + length]
 
 
 @compiled(inner=True, refcount=True)
-def perceptron_stage(field, time, X, n, s, i, out):
+def _perceptron_stage(field, time, X, n, s, i, out):
     """f(time, y) into `out`, for the y that stands in the inputs of layer 0."""
     n_layers = len(field.rows)
     for layer in range(n_layers):
         m, k, rows = field.sizes[layer], field.sizes[layer + 1], field.rows[layer]
-        own = layer_inputs(field, X, n, s, layer, i)
-        own[m * n : (m + 1) * n] = np.float32(1.0)
+        inputs = _layer_inputs(field, X, n, s, layer, i)
+        inputs[m * n : (m + 1) * n] = np.float32(1.0)
         if rows == m + 2:
-            own[(m + 1) * n :] = np.float32(time)
+            inputs[(m + 1) * n :] = np.float32(time)
         begin = field.places[layer]
         W = field.w[begin : begin + k * rows].reshape(k, rows)
         if layer == n_layers - 1:
-            np.dot(W, own.reshape(rows, n), out.reshape(k, n))
+            np.dot(W, inputs.reshape(rows, n), out.reshape(k, n))
         else:
-            Z = layer_inputs(field, X, n, s, layer + 1, i)[: k * n]
-            np.dot(W, own.reshape(rows, n), Z.reshape(k, n))
+            Z = _layer_inputs(field, X, n, s, layer + 1, i)[: k * n]
+            np.dot(W, inputs.reshape(rows, n), Z.reshape(k, n))
             activate_values(Z, field.rectified)
 
 
@@ -59,8 +59,8 @@ def evaluate_perceptron(field, time, y, X, s, i, out):
     """f(time, y) into `out`, in the place of stage i."""
     d = field.sizes[0]
     n = len(y) // d
-    copy_values(y, layer_inputs(field, X, n, s, 0, i))
-    perceptron_stage(field, time, X, n, s, i, out)
+    _copy_values(y, _layer_inputs(field, X, n, s, 0, i))
+    _perceptron_stage(field, time, X, n, s, i, out)
 
 
 @compiled
@@ -70,29 +70,29 @@ def explicit_stages(field, steps, time, h, y, begin, X, K, y1, last):
     n = len(y) // d
     s = len(steps.c)
     for i in range(begin, s):
-        own = layer_inputs(field, X, n, s, 0, i)[: d * n]
-        copy_values(y, own)
+        inputs = _layer_inputs(field, X, n, s, 0, i)[: d * n]
+        _copy_values(y, inputs)
         for j in range(i):
             if steps.a[i, j] != 0.0:
-                add_multiple(own, np.float32(h * steps.a[i, j]), K[j])
-        perceptron_stage(field, time + steps.c[i] * h, X, n, s, i, K[i])
-    copy_values(K[s - 1], last)
-    copy_values(y, y1)
+                _add_multiple(inputs, np.float32(h * steps.a[i, j]), K[j])
+        _perceptron_stage(field, time + steps.c[i] * h, X, n, s, i, K[i])
+    _copy_values(K[s - 1], last)
+    _copy_values(y, y1)
     for j in range(s):
         if steps.a[s, j] != 0.0:
-            add_multiple(y1, np.float32(h * steps.a[s, j]), K[j])
+            _add_multiple(y1, np.float32(h * steps.a[s, j]), K[j])
     if not steps.adaptive:
         return 0.0
-    return error_ratio(steps, h, y, y1, K)
+    return _error_ratio(steps, h, y, y1, K)
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def error_ratio(steps, h, y, y1, K):
+def _error_ratio(steps, h, y, y1, K):
     """Root mean square of error / (atol + rtol max(|y|, |y_1|))."""
     error = steps.scratch
     error[:] = np.float32(0.0)
     for j in range(len(steps.c)):
-        add_multiple(error, np.float32(h * steps.error[j]), K[j])
+        _add_multiple(error, np.float32(h * steps.error[j]), K[j])
     rtol, atol = np.float32(steps.rtol), np.float32(steps.atol)
     total = np.float32(0.0)
     for q in range(len(y)):
@@ -113,17 +113,19 @@ def scaled_norm(x, y, steps):
 
 
 @compiled(inner=True, refcount=True)
-def perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
+def _perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
     """(df/dy)' k_i' into `out`; the derivatives in the weights are added to `sums`."""
     D = kbar
-    spare, other = work.first, work.second
+    spare, other_spare = work.first, work.second
     for layer in range(len(field.rows) - 1, -1, -1):
         m, k, rows = field.sizes[layer], field.sizes[layer + 1], field.rows[layer]
-        own = layer_inputs(field, X, n, s, layer, i)
+        inputs = _layer_inputs(field, X, n, s, layer, i)
         part = work.product[: k * rows]
-        np.dot(D[: k * n].reshape(k, n), own.reshape(rows, n).T, part.reshape(k, rows))
+        np.dot(
+            D[: k * n].reshape(k, n), inputs.reshape(rows, n).T, part.reshape(k, rows)
+        )
         begin = field.places[layer]
-        add_multiple(sums[begin : begin + k * rows], np.float32(1.0), part)
+        _add_multiple(sums[begin : begin + k * rows], np.float32(1.0), part)
         begin = field.back_places[layer]
         W = field.back[begin : begin + m * k].reshape(m, k)
         if layer == 0:
@@ -131,8 +133,8 @@ def perceptron_stage_backward(field, X, n, s, i, kbar, work, sums, out):
         else:
             G = spare[: m * n].reshape(m, n)
             np.dot(W, D[: k * n].reshape(k, n), G)
-            slope_times(G, own[: m * n].reshape(m, n), field.rectified)
-            D, spare, other = spare, other, spare
+            slope_times(G, inputs[: m * n].reshape(m, n), field.rectified)
+            D, spare, other_spare = spare, other_spare, spare
 
 
 @compiled
@@ -145,17 +147,19 @@ def explicit_stages_backward(field, steps, h, begin, X, Kbar, ybar, work, sums):
     s = len(steps.c)
     Ybar = work.Ybar
     last = s - 1 if steps.reuses_last else s
-    copy_values(ybar, Ybar[last])
+    _copy_values(ybar, Ybar[last])
     if steps.reuses_last:
-        out = Ybar[s]
-        perceptron_stage_backward(field, X, n, s, last, Kbar[last], work, sums, out)
-        add_multiple(Ybar[last], np.float32(1.0), out)
+        ybar_last = Ybar[s]
+        _perceptron_stage_backward(
+            field, X, n, s, last, Kbar[last], work, sums, ybar_last
+        )
+        _add_multiple(Ybar[last], np.float32(1.0), ybar_last)
     for i in range(last - 1, -1, -1):
         for j in range(i + 1, last + 1):
             if steps.a[j, i] != 0.0:
-                add_multiple(Kbar[i], np.float32(h * steps.a[j, i]), Ybar[j])
+                _add_multiple(Kbar[i], np.float32(h * steps.a[j, i]), Ybar[j])
         if i >= begin:
-            perceptron_stage_backward(field, X, n, s, i, Kbar[i], work, sums, Ybar[i])
-    copy_values(Ybar[last], ybar)
+            _perceptron_stage_backward(field, X, n, s, i, Kbar[i], work, sums, Ybar[i])
+    _copy_values(Ybar[last], ybar)
     for i in range(begin, last):
-        add_multiple(ybar, np.float32(1.0), Ybar[i])
+        _add_multiple(ybar, np.float32(1.0), Ybar[i])

@@ -117,20 +117,20 @@ class TorchFieldPass:
         self.outputs = [W.shape[1] for W in field.weights]
         self.W, self.back = [], []  # (m_l, m_{l-1} + 1 or 2) and (m_{l-1}, m_l)
         for i, (W, b) in enumerate(zip(field.weights, field.biases)):
-            into, out = self._scales(i)
-            if into == 2:
+            in_scale, out_scale = self._scales(i)
+            if in_scale == 2:
                 b = b - W.sum(0)
-            self.back.append(W * (into * out))
-            columns = [self.back[-1].t(), b[:, None] * out]
+            self.back.append(W * (in_scale * out_scale))
+            columns = [self.back[-1].t(), b[:, None] * out_scale]
             if i == 0 and self.time:
-                columns.append(field.time_weight[:, None] * out)
+                columns.append(field.time_weight[:, None] * out_scale)
             self.W.append(torch.cat(columns, dim=1))
 
     def _scales(self, layer):
         """Factors on the input and the output of a layer for tanh by sigmoids."""
-        into = 2 if self.tanh and layer > 0 else 1
-        out = 2 if self.tanh and layer < self.n_layers - 1 else 1
-        return into, out
+        in_scale = 2 if self.tanh and layer > 0 else 1
+        out_scale = 2 if self.tanh and layer < self.n_layers - 1 else 1
+        return in_scale, out_scale
 
     def stage_inputs(self, like: Tensor) -> StageInputs:
         return StageInputs(self.inputs, self.time, self.n_stages, like)
@@ -251,14 +251,14 @@ class TorchFieldPass:
         """Derivatives in the field's own parameters, in their order."""
         result = {}
         for layer, (G, m) in enumerate(zip(self.sums, self.inputs)):
-            into, out = self._scales(layer)
+            in_scale, out_scale = self._scales(layer)
             if self.W[layer].shape == G.shape:
                 G = G.t()
-            if out == 2:
-                G = G * out
+            if out_scale == 2:
+                G = G * out_scale
             W, b = G[:m], G[m]
-            if into == 2:
-                W = W * into - b
+            if in_scale == 2:
+                W = W * in_scale - b
             result[f"weights.{layer}"] = W
             result[f"biases.{layer}"] = b
             if layer == 0 and self.time:
@@ -311,7 +311,7 @@ class CompiledFieldPass:
         biases = [b.detach().numpy() for b in field.biases]
         time = field.time_weight
         sizes = (*(len(W) for W in weights), weights[-1].shape[1])
-        places = layer_places(sizes, time is not None)
+        places = _layer_places(sizes, time is not None)
         w = np.empty(places.total, np.float32)
         for W, b, part in zip(weights, biases, places.slices):
             m, k = W.shape
@@ -327,7 +327,7 @@ class CompiledFieldPass:
         )
         s = self.n_stages = len(table.c)
         self.steps = StepNumbers(
-            *stage_coefficients(table.name),
+            *_stage_coefficients(table.name),
             table.adaptive,
             table.reuses_last,
             control.rtol,
@@ -344,26 +344,32 @@ class CompiledFieldPass:
         """f(time, y), in the place of stage i."""
         out = torch.empty_like(y)
         self.loops.evaluate_perceptron(
-            self.layers, time, flat_array(y), inputs, self.n_stages, i, flat_array(out),
-        )  # fmt: skip
+            self.layers,
+            time,
+            _flat_array(y),
+            inputs,
+            self.n_stages,
+            i,
+            _flat_array(out),
+        )
         return out
 
     def fill_stages(self, time, h, y, slope, inputs):
         """K, y_1, f(y_1) and the norm of the error over the tolerance, eq. (1)."""
         begin = 0
         if slope is not None:
-            self.K_array[0] = flat_array(slope)
+            self.K_array[0] = _flat_array(slope)
             begin = 1
         y1, last = torch.empty((2, *y.shape)).unbind(0)
         ratio = self.loops.explicit_stages(
-            self.layers, self.steps, time, h, flat_array(y), begin, inputs,
-            self.K_array, flat_array(y1), flat_array(last),
+            self.layers, self.steps, time, h, _flat_array(y), begin, inputs,
+            self.K_array, _flat_array(y1), _flat_array(last),
         )  # fmt: skip
         return y1, last if self.steps.reuses_last else None, ratio
 
     def scaled_norm(self, x, y) -> float:
         """The norm of x over the tolerance at y."""
-        return self.loops.scaled_norm(flat_array(x), flat_array(y), self.steps)
+        return self.loops.scaled_norm(_flat_array(x), _flat_array(y), self.steps)
 
     def begin_backward(self, like) -> None:
         """Workspaces for the steps back."""
@@ -388,7 +394,7 @@ class CompiledFieldPass:
         """Eq. (2) for one step: y', in the place of y_1'; k_1' is completed too."""
         self.loops.explicit_stages_backward(
             self.layers, self.steps, h, begin, inputs, self.Kbar_array,
-            flat_array(ybar), self.work, self.sums,
+            _flat_array(ybar), self.work, self.sums,
         )  # fmt: skip
         return ybar
 
@@ -414,7 +420,7 @@ class LayerPlaces(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def layer_places(sizes: tuple, time: bool) -> LayerPlaces:
+def _layer_places(sizes: tuple, time: bool) -> LayerPlaces:
     rows = [m + 1 for m in sizes[:-1]]
     rows[0] += time
     ends = np.cumsum([0, *(k * r for k, r in zip(sizes[1:], rows))]).tolist()
@@ -425,14 +431,14 @@ def layer_places(sizes: tuple, time: bool) -> LayerPlaces:
 
 
 @lru_cache(maxsize=64)
-def stage_coefficients(name: str):
+def _stage_coefficients(name: str):
     """a with b below it, c and the coefficients of the error of a tableau."""
     table = TABLEAUS[name]
     error = np.zeros(len(table.c)) if table.error is None else table.error
     return np.concatenate([table.a, table.b[None]]), table.c, error
 
 
-def flat_array(x: Tensor) -> np.ndarray:
+def _flat_array(x: Tensor) -> np.ndarray:
     """The numbers of a contiguous tensor on the CPU as a vector, not copied."""
     return x.numpy().reshape(-1)
 
@@ -529,12 +535,12 @@ class FieldStepper:
         record = None
         if self.keep and ratio <= 1:
             self.kept += inputs.nbytes
-            whole = self.kept <= KEPT_BYTES
+            keeps_inputs = self.kept <= KEPT_BYTES
             begin = 0 if slope is None or slope is self.first else 1
             record = StepRecord(
-                time, h, y, slope, begin, inside, inputs if whole else None
+                time, h, y, slope, begin, inside, inputs if keeps_inputs else None
             )
-            if whole:
+            if keeps_inputs:
                 self.spare = None
         return Step(y1, last, outputs, ratio, record)
 
@@ -552,20 +558,20 @@ def solve_by_hand(problem: ODEProblem, y0) -> ODESolution:
     """The solution, with gradients in y0 and the field's parameters by eq. (2)."""
     results = []
     if not torch.is_grad_enabled():
-        y = solve_columns(None, y0, problem, results)
+        y = _solve_columns(None, y0, problem, results)
     else:
         y = FieldSolve.apply(y0, problem, results, *problem.f.parameters())
     return results[0]._replace(y=y, last_state=y[-1])
 
 
-def solve_columns(ctx, y0, problem, solutions) -> Tensor:
+def _solve_columns(ctx, y0, problem, solutions) -> Tensor:
     """States at all times; leaves in ctx, if given, what a backward pass needs."""
-    keep = ctx is not None and any(ctx.needs_input_grad)
+    keeps_steps = ctx is not None and any(ctx.needs_input_grad)
     columns = y0.detach().reshape(-1, y0.shape[-1]).t().contiguous()
-    stepper = FieldStepper(problem, columns, keep)
+    stepper = FieldStepper(problem, columns, keeps_steps)
     solution, records = integrate_ode(stepper, columns, problem)
     solutions.append(solution)
-    if keep:
+    if keeps_steps:
         ctx.stepper = stepper
         ctx.records = records
         ctx.shape = y0.shape
@@ -577,7 +583,7 @@ class FieldSolve(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, y0, problem, solutions, *parameters):
-        return solve_columns(ctx, y0, problem, solutions)
+        return _solve_columns(ctx, y0, problem, solutions)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

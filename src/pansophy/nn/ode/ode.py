@@ -155,15 +155,15 @@ def odeint(
     >>> odeint(lambda t, y: -1000 * (y - t.cos()), [0.0], [0, 1], "kencarp4").reason
     'finished'
     """
-    table = find_tableau(method)
-    y0 = as_state(y0)
-    t, times = check_times(t, y0)
+    table = _find_tableau(method)
+    y0 = _as_state(y0)
+    t, times = _check_times(t, y0)
     floor = 10 * torch.finfo(y0.dtype).eps
     control = StepControl(
-        check_tolerance(rtol, "rtol", floor),
-        check_tolerance(atol, "atol", 0.0),
+        _check_tolerance(rtol, "rtol", floor),
+        _check_tolerance(atol, "atol", 0.0),
         max_steps,
-        check_step(step, table),
+        _check_step(step, table),
         root_mean_square,
     )
     if gradient not in ("backprop", "adjoint"):
@@ -171,14 +171,14 @@ def odeint(
     problem = ODEProblem(f, table, control, t, times, event)
     with_gradient = torch.is_grad_enabled()
     if with_gradient and gradient == "adjoint":
-        return solve_adjoint(problem, y0)
+        return _solve_adjoint(problem, y0)
     by_hand = getattr(f, "has_manual_gradients", False) and not table.gamma
     moving = with_gradient and t.requires_grad
     if by_hand and event is None and not moving:
         from .field_gradients import solve_by_hand
 
         return solve_by_hand(problem, y0)
-    return solve_recorded(problem, y0, checkpoints and with_gradient)
+    return _solve_recorded(problem, y0, checkpoints and with_gradient)
 
 
 class ODEProblem(NamedTuple):
@@ -192,7 +192,7 @@ class ODEProblem(NamedTuple):
     event: Callable | None = None
 
 
-def find_tableau(method) -> Tableau:
+def _find_tableau(method) -> Tableau:
     if method not in TABLEAUS:
         raise ValueError(
             f"method must be one of {', '.join(TABLEAUS)}, got {method!r}."
@@ -200,13 +200,13 @@ def find_tableau(method) -> Tableau:
     return TABLEAUS[method]
 
 
-def as_state(y0) -> Tensor:
+def _as_state(y0) -> Tensor:
     """The initial state as a tensor of floats."""
     y0 = torch.as_tensor(y0)
     return y0 if y0.is_floating_point() else y0.to(torch.get_default_dtype())
 
 
-def check_times(t, y0) -> tuple[Tensor, list[float]]:
+def _check_times(t, y0) -> tuple[Tensor, list[float]]:
     """Times as a tensor beside the state, and as numbers."""
     if not isinstance(t, Tensor):
         t = torch.as_tensor(np.asarray(t, dtype=float), device=y0.device)
@@ -219,13 +219,13 @@ def check_times(t, y0) -> tuple[Tensor, list[float]]:
     return t, times
 
 
-def check_tolerance(value, name, floor) -> float:
+def _check_tolerance(value, name, floor) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
     return max(float(value), floor)
 
 
-def check_step(step, table):
+def _check_step(step, table):
     if step is None:
         return None
     if table.adaptive:
@@ -267,7 +267,7 @@ class Clock:
         return torch.tensor(time, dtype=self.dtype, device=self.device)
 
 
-def weighted_stages(y, h, weights, K):
+def _weighted_stages(y, h, weights, K):
     """y + h sum_i weights_i k_i; h and the weights are numbers or tensors."""
     total = None
     for w, k in zip(weights, K):
@@ -335,7 +335,7 @@ class AutogradStepper:
         K = self.stages(T, H, y, slope)
         if K is None:
             return y, slope, [], math.inf
-        y1 = weighted_stages(y, H, self.b, K)
+        y1 = _weighted_stages(y, H, self.b, K)
         outputs = []
         for s, i in due:
             theta = (s - time) / h
@@ -344,7 +344,7 @@ class AutogradStepper:
                 continue
             if self.clock.moving:
                 theta = (self.clock.t[i] - T) / H
-            outputs.append(weighted_stages(y, H, dense_weights(table, theta), K))
+            outputs.append(_weighted_stages(y, H, dense_weights(table, theta), K))
         ratio = 0.0
         if table.adaptive:
             ratio = self.error_ratio(y, y1, h, K)
@@ -354,7 +354,7 @@ class AutogradStepper:
     def error_ratio(self, y, y1, h, K) -> float:
         """The norm of the error over the tolerance."""
         zero = torch.zeros_like(y)
-        error = weighted_stages(zero, h, self.error, K)
+        error = _weighted_stages(zero, h, self.error, K)
         return float(self.control.norm(error / self.tolerance(y, y1)))
 
     def scaled_norm(self, x, y) -> float:
@@ -374,13 +374,13 @@ class AutogradStepper:
             if i == 0 and slope is not None:
                 K.append(slope)
                 continue
-            u = weighted_stages(y, H, self.rows[i][:i], K)
+            u = _weighted_stages(y, H, self.rows[i][:i], K)
             gamma = self.rows[i][i]
             if gamma == 0.0:
                 K.append(self.evaluate(T + c * H, u))
                 continue
             if newton is None:
-                newton = NewtonMatrix(self.evaluate, T, y, gamma * detached(H))
+                newton = NewtonMatrix(self.evaluate, T, y, gamma * _detached(H))
             guess = K[-1] if K else torch.zeros_like(y)
             k = self.implicit_stage(newton, T + c * H, u, gamma * H, guess)
             if k is None:
@@ -391,12 +391,12 @@ class AutogradStepper:
     def implicit_stage(self, newton, time, u, scale, guess):
         """k = f(time, u + scale k); its gradient by the implicit function theorem."""
         with torch.no_grad():
-            step = detached(scale)
+            step = _detached(scale)
             k = guess.detach().clone()
-            before = math.inf
+            old_size = math.inf
             for _ in range(NEWTON_ITERATIONS):
                 v = u + step * k
-                change = newton.solve(self.evaluate(detached(time), v) - k)
+                change = newton.solve(self.evaluate(_detached(time), v) - k)
                 k += change
                 reached = step * change / self.tolerance(u, v)
                 size = float(root_mean_square(reached))
@@ -404,9 +404,9 @@ class AutogradStepper:
                     return None
                 if size < 1e-3:
                     break
-                if size > 0.1 * before:  # the matrix of the step's start is too old
+                if size > 0.1 * old_size:  # the matrix of the step's start is too old
                     newton = NewtonMatrix(self.evaluate, time, u + step * k, step)
-                before = size
+                old_size = size
             else:
                 return None
         if not torch.is_grad_enabled():
@@ -417,7 +417,7 @@ class AutogradStepper:
         return k + exact.solve(residual)
 
 
-def detached(value):
+def _detached(value):
     """A tensor without its graph; a number as it is."""
     return value.detach() if isinstance(value, Tensor) else value
 
@@ -430,11 +430,11 @@ class NewtonMatrix:
         # run the whole step again for this derivative
         plain = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
         with torch.enable_grad(), plain:
-            at = y.detach().requires_grad_()
-            k = evaluate(detached(time), at).reshape(-1)
+            leaf = y.detach().requires_grad_()
+            k = evaluate(_detached(time), leaf).reshape(-1)
             if k.requires_grad:
                 eye = torch.eye(len(k), dtype=k.dtype, device=k.device)
-                rows = torch.autograd.grad(k, at, eye, is_grads_batched=True)[0]
+                rows = torch.autograd.grad(k, leaf, eye, is_grads_batched=True)[0]
                 J = rows.reshape(len(k), len(k)).detach()
             else:  # f does not depend on y
                 J = torch.zeros(len(k), len(k), dtype=y.dtype, device=y.device)
@@ -459,16 +459,16 @@ def integrate_ode(stepper, y0, problem: ODEProblem) -> tuple[ODESolution, list]:
     last_time = run.event_time if reason == "event" else run.time
     counts = (run.accepted, run.rejected, stepper.evaluations)
     if reason in ("stiff", "max_steps"):
-        warn_stiff(problem, run, reason)
+        _warn_stiff(problem, run, reason)
     return ODESolution(problem.t, y, reason, last_time, run.y, *counts), run.records
 
 
-def warn_stiff(problem, run, reason):
+def _warn_stiff(problem, run, reason):
     table, control = problem.table, problem.control
     if reason == "stiff":
-        why = "its steps became too small"
+        cause = "its steps became too small"
     else:
-        why = f"it needs more than max_steps={control.max_steps} steps"
+        cause = f"it needs more than max_steps={control.max_steps} steps"
     advice = (
         "loosen rtol and atol or look for a pole of the solution"
         if table.gamma
@@ -476,7 +476,7 @@ def warn_stiff(problem, run, reason):
     )
     warnings.warn(
         f"odeint stopped at t = {run.time:.6g} of {problem.times[-1]:.6g} because "
-        f"{why}: the problem is stiff for {table.name} or has no solution there; "
+        f"{cause}: the problem is stiff for {table.name} or has no solution there; "
         f"{advice}.",
         StiffODEWarning,
         stacklevel=5,
@@ -528,9 +528,9 @@ class SolverRun:
         control, table = self.problem.control, self.problem.table
         end = self.times[-1]
         span = abs(end - self.times[0])
-        least = 10 * np.finfo(float).eps * max(abs(end), abs(self.times[0]), span)
+        least_step = 10 * np.finfo(float).eps * max(abs(end), abs(self.times[0]), span)
         h = self._initial_step()
-        before = 1.0
+        old_ratio = 1.0
         held_back = False
         while self.time != end:
             if self.accepted + self.rejected >= control.max_steps:
@@ -545,16 +545,16 @@ class SolverRun:
             if r <= 1:
                 if self._accept(step, length, stop):
                     return "event"
-                factor = step_factor(r, before, table.error_order)
+                factor = _step_factor(r, old_ratio, table.error_order)
                 h = abs(length) * (min(factor, 1.0) if held_back else factor)
-                before = max(r, 1e-4)
+                old_ratio = max(r, 1e-4)
                 held_back = False
                 continue
             self.rejected += 1
             held_back = True
-            shrink = step_factor(r, 1.0, table.error_order) if r < math.inf else SHRINK
+            shrink = _step_factor(r, 1.0, table.error_order) if r < math.inf else SHRINK
             h = abs(length) * min(shrink, SAFETY)
-            if h < least:
+            if h < least_step:
                 return "stiff"
         return "finished"
 
@@ -620,9 +620,9 @@ class SolverRun:
         T = clock.tensor(clock(stop))
         slope = self.stepper.evaluate(T, y)
         with torch.enable_grad():
-            at = T.detach().requires_grad_()
-            near = y.detach() + (at - T.detach()) * slope.detach()
-            (rate,) = torch.autograd.grad(self.event(at, near), at)
+            T_leaf = T.detach().requires_grad_()
+            near = y.detach() + (T_leaf - T.detach()) * slope.detach()
+            (rate,) = torch.autograd.grad(self.event(T_leaf, near), T_leaf)
         time = T - self.event(T, y) / rate
         return y + slope * (time - T), time
 
@@ -651,7 +651,7 @@ class SolverRun:
         return min(100 * h, second)
 
 
-def step_factor(ratio, before, order) -> float:
+def _step_factor(ratio, before, order) -> float:
     """The change of the step by eq. (2)."""
     if ratio == 0:
         return GROW
@@ -659,7 +659,7 @@ def step_factor(ratio, before, order) -> float:
     return min(GROW, max(SHRINK, factor))
 
 
-def solve_recorded(problem, y0, checkpoints) -> ODESolution:
+def _solve_recorded(problem, y0, checkpoints) -> ODESolution:
     """The solution by autograd, or without a gradient."""
     return integrate_ode(AutogradStepper(problem, y0, checkpoints), y0, problem)[0]
 
@@ -667,7 +667,7 @@ def solve_recorded(problem, y0, checkpoints) -> ODESolution:
 # The adjoint, eq. (3)
 
 
-def solve_adjoint(problem, y0) -> ODESolution:
+def _solve_adjoint(problem, y0) -> ODESolution:
     """The solution, with the adjoint's gradient in y0, t and the parameters of f."""
     if not isinstance(problem.f, torch.nn.Module):
         raise TypeError(
@@ -687,7 +687,7 @@ class AdjointSolve(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, y0, t, problem, solutions, *parameters):
-        solution = solve_recorded(problem, y0.detach(), False)
+        solution = _solve_recorded(problem, y0.detach(), False)
         solutions.append(solution)
         ctx.problem = problem
         ctx.parameters = parameters
@@ -718,7 +718,7 @@ class AdjointSolve(torch.autograd.Function):
             part = ODEProblem(
                 reverse, problem.table, control, pair, pair.double().tolist()
             )
-            end = solve_recorded(part, state, False).last_state
+            end = _solve_recorded(part, state, False).last_state
             back, a, theta = end[:n], end[n : 2 * n], end[2 * n :]
             scale = control.atol + control.rtol * y[i - 1].reshape(-1).abs()
             miss = root_mean_square((back - y[i - 1].reshape(-1)) / scale)

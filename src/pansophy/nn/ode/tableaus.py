@@ -60,7 +60,7 @@ class Tableau(NamedTuple):
         return self.error is not None
 
 
-def hermite_polynomial(b) -> np.ndarray:
+def _hermite_polynomial(b) -> np.ndarray:
     """P of eq. (4), for a method whose last stage is f(t + h, y_1)."""
     P = np.outer(b, [0.0, 3.0, -2.0])
     P[0] += [1.0, -2.0, 1.0]
@@ -68,7 +68,7 @@ def hermite_polynomial(b) -> np.ndarray:
     return P
 
 
-def make_tableau(name, order, rows, b, error=None, error_order=0, dense=None):
+def _make_tableau(name, order, rows, b, error=None, error_order=0, dense=None):
     """A tableau from the rows of a (ragged), b and the optional parts."""
     s = len(b)
     a = np.zeros((s, s))
@@ -78,14 +78,14 @@ def make_tableau(name, order, rows, b, error=None, error_order=0, dense=None):
     reuses_last = bool(s > 1 and np.array_equal(a[-1], b) and not a[0].any())
     if error is not None:
         error = np.asarray(error, dtype=float)
-        dense = hermite_polynomial(b) if dense is None else np.asarray(dense)
+        dense = _hermite_polynomial(b) if dense is None else np.asarray(dense)
     return Tableau(
         name, order, a, b, a.sum(axis=1), error, error_order, dense, reuses_last
     )
 
 
 DOPRI5_B = [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0]
-DOPRI5 = make_tableau(
+DOPRI5 = _make_tableau(
     "dopri5",
     5,
     [
@@ -135,7 +135,7 @@ DOPRI5 = make_tableau(
         [0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
     ],
 )
-BOSH3 = make_tableau(
+BOSH3 = _make_tableau(
     "bosh3",
     3,
     [[], [1 / 2], [0, 3 / 4], [2 / 9, 1 / 3, 4 / 9]],
@@ -149,7 +149,7 @@ ROOT = np.sqrt(2.0)
 TR = 1 - ROOT / 2  # the diagonal
 W = ROOT / 4
 TR_BDF2_B = [W, W, TR]
-TR_BDF2 = make_tableau(
+TR_BDF2 = _make_tableau(
     "tr_bdf2",
     2,
     [[], [TR, TR], TR_BDF2_B],
@@ -170,7 +170,7 @@ KENCARP4_EMBEDDED = np.array(
         61727 / 225920,
     ]
 )
-KENCARP4 = make_tableau(
+KENCARP4 = _make_tableau(
     "kencarp4",
     4,
     [
@@ -195,10 +195,10 @@ KENCARP4 = make_tableau(
 TABLEAUS = {
     table.name: table
     for table in (
-        make_tableau("euler", 1, [[]], [1]),
-        make_tableau("midpoint", 2, [[], [1 / 2]], [0, 1]),
-        make_tableau("heun", 2, [[], [1]], [1 / 2, 1 / 2]),
-        make_tableau(
+        _make_tableau("euler", 1, [[]], [1]),
+        _make_tableau("midpoint", 2, [[], [1 / 2]], [0, 1]),
+        _make_tableau("heun", 2, [[], [1]], [1 / 2, 1 / 2]),
+        _make_tableau(
             "rk4",
             4,
             [[], [1 / 2], [0, 1 / 2], [0, 0, 1]],
@@ -206,8 +206,8 @@ TABLEAUS = {
         ),
         BOSH3,
         DOPRI5,
-        make_tableau("implicit_euler", 1, [[1]], [1]),
-        make_tableau("trapezoid", 2, [[], [1 / 2, 1 / 2]], [1 / 2, 1 / 2]),
+        _make_tableau("implicit_euler", 1, [[1]], [1]),
+        _make_tableau("trapezoid", 2, [[], [1 / 2, 1 / 2]], [1 / 2, 1 / 2]),
         TR_BDF2,
         KENCARP4,
     )

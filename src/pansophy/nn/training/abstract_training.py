@@ -203,9 +203,9 @@ def detached_net(net):
     grads = [p.grad for p in net.parameters()]
     for p in net.parameters():
         p.grad = None
-    made = copy.deepcopy(net).cpu().eval()
+    copied = copy.deepcopy(net).cpu().eval()
     for p, grad in zip(net.parameters(), grads):
         p.grad = grad
-    for p in made.parameters():
+    for p in copied.parameters():
         p.data = p.data.clone()  # not a view of all parameters
-    return made
+    return copied

@@ -78,8 +78,8 @@ class Augmentation(NamedTuple):
                 images, grid, padding_mode="border", align_corners=False
             )
         if self.brightness:
-            around = symmetric_uniform(images, self.brightness)
-            images = images * (1 + around.view(-1, 1, 1, 1))
+            brightness = _symmetric_uniform(images, self.brightness)
+            images = images * (1 + brightness.view(-1, 1, 1, 1))
         if self.noise:
             images = images + self.noise * torch.randn_like(images)
         return images
@@ -87,20 +87,20 @@ class Augmentation(NamedTuple):
     def affine_maps(self, images):
         """Eq. (1) in coordinates from -1 to 1: one 2 x 3 matrix for each image."""
         h, w = images.shape[2:]
-        angle = symmetric_uniform(images, math.radians(self.rotation))
-        size = 1 + symmetric_uniform(images, self.scale)
+        angle = _symmetric_uniform(images, math.radians(self.rotation))
+        size = 1 + _symmetric_uniform(images, self.scale)
         mirror = torch.ones_like(size)
         if self.flip:
-            mirror = 1 - 2 * (symmetric_uniform(images, 1.0) > 0).to(size)
+            mirror = 1 - 2 * (_symmetric_uniform(images, 1.0) > 0).to(size)
         cos, sin = torch.cos(angle) / size, torch.sin(angle) / size
-        across = symmetric_uniform(images, 2 * self.shift / w)
-        down = symmetric_uniform(images, 2 * self.shift / h)
-        first = torch.stack([cos * mirror, -sin * (h / w), across], 1)
-        second = torch.stack([sin * (w / h) * mirror, cos, down], 1)
+        shift_x = _symmetric_uniform(images, 2 * self.shift / w)
+        shift_y = _symmetric_uniform(images, 2 * self.shift / h)
+        first = torch.stack([cos * mirror, -sin * (h / w), shift_x], 1)
+        second = torch.stack([sin * (w / h) * mirror, cos, shift_y], 1)
         return torch.stack([first, second], 1)
 
 
-def symmetric_uniform(images, bound):
+def _symmetric_uniform(images, bound):
     """One number from -bound to bound for each image."""
     draw = torch.rand(len(images), dtype=images.dtype, device=images.device)
     return bound * (2 * draw - 1)
@@ -138,15 +138,15 @@ def augment(images, *, random_state=None, **strengths):
         )
     channels = images if images.ndim == 4 else images[..., None]
     dtype = np.float32 if images.dtype.kind in "biu" else images.dtype
-    made = torch.from_numpy(np.moveaxis(channels, 3, 1).astype(dtype))
+    tensor = torch.from_numpy(np.moveaxis(channels, 3, 1).astype(dtype))
     with torch.random.fork_rng([]):
         torch.manual_seed(draw_seed(make_rng(random_state)))
-        made = Augmentation(**strengths)(made)
-    made = np.moveaxis(made.numpy(), 1, 3).reshape(images.shape)
+        tensor = Augmentation(**strengths)(tensor)
+    tensor = np.moveaxis(tensor.numpy(), 1, 3).reshape(images.shape)
     if images.dtype.kind in "iu":
         limits = np.iinfo(images.dtype)
-        made = np.clip(np.rint(made), limits.min, limits.max)
-    return made.astype(images.dtype)
+        tensor = np.clip(np.rint(tensor), limits.min, limits.max)
+    return tensor.astype(images.dtype)
 
 
 def invariance_score(model, X, transform, *, tol=1e-6) -> float:
@@ -174,15 +174,17 @@ def invariance_score(model, X, transform, *, tol=1e-6) -> float:
     ... )
     (1.0, 0.0)
     """
-    before = np.asarray(model.predict(X))
-    after = np.asarray(model.predict(transform(X)))
-    if before.shape != after.shape:
+    predictions = np.asarray(model.predict(X))
+    changed = np.asarray(model.predict(transform(X)))
+    if predictions.shape != changed.shape:
         raise ValueError(
-            f"transform must keep the rows: {before.shape} predictions became "
-            f"{after.shape}."
+            f"transform must keep the rows: {predictions.shape} predictions became "
+            f"{changed.shape}."
         )
-    if before.dtype.kind == "f":
-        equal = np.abs(after - before) <= tol * max(float(before.std()), 1e-300)
+    if predictions.dtype.kind == "f":
+        equal = np.abs(changed - predictions) <= tol * max(
+            float(predictions.std()), 1e-300
+        )
     else:
-        equal = after == before
+        equal = changed == predictions
     return float(equal.reshape(len(equal), -1).all(axis=1).mean())

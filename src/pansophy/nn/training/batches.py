@@ -23,7 +23,7 @@ from .prefetch import prefetched
 CHUNK_BYTES = 1 << 25
 
 
-def to_tensor(array, device, *, non_blocking=False) -> torch.Tensor:
+def _to_tensor(array, device, *, non_blocking=False) -> torch.Tensor:
     """The array as a tensor on the device, without a copy where that is safe."""
     if not isinstance(array, torch.Tensor):
         array = np.require(array, requirements=["C", "W"])  # torch wants both
@@ -39,7 +39,7 @@ class TensorRows:
             data = (data,)
         self.keys = list(data) if isinstance(data, dict) else None
         parts = data.values() if isinstance(data, dict) else data
-        self.parts = [to_tensor(a, device) for a in parts]
+        self.parts = [_to_tensor(a, device) for a in parts]
         self.n = len(self.parts[0])
         if any(len(a) != self.n for a in self.parts):
             lengths = [len(a) for a in self.parts]
@@ -61,12 +61,12 @@ class TensorRows:
         """(batch, number of its rows) along `rows`, an index or a slice."""
         step = max(self.chunk // batch, 1) * batch
         n = len(rows) if not isinstance(rows, slice) else rows.stop - rows.start
-        for at in range(0, n, step):
-            stop = min(at + step, n)
+        for start in range(0, n, step):
+            stop = min(start + step, n)
             if isinstance(rows, slice):
-                part = slice(rows.start + at, rows.start + stop)
+                part = slice(rows.start + start, rows.start + stop)
             else:
-                part = torch.as_tensor(rows[at:stop], device=self.parts[0].device)
+                part = torch.as_tensor(rows[start:stop], device=self.parts[0].device)
             cuts = [torch.split(a[part], batch) for a in self.parts]
             for pieces in zip(*cuts):
                 yield self.as_batch(pieces), len(pieces[0])
@@ -115,9 +115,9 @@ class Batches:
         prefetch=None,
         drop_last=False,
     ):
-        own = hasattr(data, "take") or hasattr(data, "read_pass")
-        own = own and not isinstance(data, (torch.Tensor, np.ndarray))
-        self.source = data if own else TensorRows(data, device)
+        is_source = hasattr(data, "take") or hasattr(data, "read_pass")
+        is_source = is_source and not isinstance(data, (torch.Tensor, np.ndarray))
+        self.source = data if is_source else TensorRows(data, device)
         self.n, self.device, self.rng = len(self.source), device, rng
         if self.n == 0:
             raise ValueError("data must have at least one row.")
@@ -135,8 +135,8 @@ class Batches:
     @property
     def per_pass(self) -> int:
         """Batches of a pass; a source that cuts its own batches says so itself."""
-        own = getattr(self.source, "per_pass", None)
-        return own or -(-self.n_used // self.batch_size)
+        source_batches = getattr(self.source, "per_pass", None)
+        return source_batches or -(-self.n_used // self.batch_size)
 
     def one_pass(self, skip: int = 0, rng=None) -> Iterator[tuple[Any, int]]:
         """The batches of one pass, from batch number `skip`.
@@ -159,15 +159,15 @@ class Batches:
             yield from self.source.batches(rows, self.batch_size)
             return
         order = np.arange(begin, self.n_used) if order is None else order
-        for at in range(0, len(order), self.batch_size):
-            part = order[at : at + self.batch_size]
+        for start in range(0, len(order), self.batch_size):
+            part = order[start : start + self.batch_size]
             yield self._placed(self.source.take(part)), len(part)
 
     def _read_pass(self, skip, rng):
         """A pass of a source that has an order of its own."""
         source: Any = self.source
         for batch in source.read_pass(rng, self.batch_size, skip):
-            rows = first_length(batch)
+            rows = _first_length(batch)
             is_own_size = hasattr(source, "per_pass")  # batches cut by the source
             if self.drop_last and rows < self.batch_size and not is_own_size:
                 continue
@@ -175,9 +175,9 @@ class Batches:
                 yield self._placed(batch), rows
                 continue
             i, k = self.part
-            own = slice(i * rows // k, (i + 1) * rows // k)
-            count = own.stop - own.start
-            shown = own if count else slice(0, 1)
+            share = slice(i * rows // k, (i + 1) * rows // k)
+            count = share.stop - share.start
+            shown = share if count else slice(0, 1)
             if isinstance(batch, dict):
                 yield self._placed({k: a[shown] for k, a in batch.items()}), count
             else:
@@ -186,18 +186,18 @@ class Batches:
     def _placed(self, batch):
         """A batch on the device, or in page-locked memory on the way to it."""
         if self.prefetch and torch.device(self.device).type == "cuda":
-            return pinned_batch(batch)
+            return _pinned_batch(batch)
         return batch_to_device(batch, self.device)
 
     def _parts(self, order, begin):
         """This process's part of each batch."""
         order = np.arange(begin, self.n_used) if order is None else order
         i, k = self.part or (0, 1)
-        for at in range(0, len(order), self.batch_size):
-            rows = order[at : at + self.batch_size]
-            own = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
-            shown = own if len(own) else rows[:1]
-            yield self._placed(self.source.take(shown)), len(own)
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            own_rows = rows[i * len(rows) // k : (i + 1) * len(rows) // k]
+            shown = own_rows if len(own_rows) else rows[:1]
+            yield self._placed(self.source.take(shown)), len(own_rows)
 
     def stream(self) -> Generator[tuple[Any, int], None, None]:
         """Batches without end, pass after pass, from the present position."""
@@ -228,25 +228,25 @@ class Batches:
 
     def _numbered(self, rng):
         """Batches without end, where the stream stands after each, `rng`'s state."""
-        at = self.position
+        position = self.position
         while True:
-            for item in self.one_pass(at, rng):
-                at = (at + 1) % self.per_pass
+            for item in self.one_pass(position, rng):
+                position = (position + 1) % self.per_pass
                 drawn = None if rng is None else rng.bit_generator.state
                 begun = None if rng is None else self.started
-                yield item, (at, begun if at else drawn), drawn
+                yield item, (position, begun if position else drawn), drawn
 
     def state_dict(self) -> dict:
         """The position of the stream, as values that JSON can hold."""
         if self.read_ahead is not None:
             position, state = self.read_ahead
-            rng = {} if state is None else {"rng": json_state(state)}
+            rng = {} if state is None else {"rng": _json_state(state)}
             return {"position": position, **rng}
         position = self.position % self.per_pass
         if self.rng is None:
             return {"position": position}
         state = self.started if position else self.rng.bit_generator.state
-        return {"position": position, "rng": json_state(state)}
+        return {"position": position, "rng": _json_state(state)}
 
     def load_state_dict(self, values: dict) -> None:
         """Continue where `state_dict` was called."""
@@ -257,7 +257,7 @@ class Batches:
 
 def batch_to_device(batch, device, *, non_blocking=False):
     """Every array of a batch on the device."""
-    place = lambda a: to_tensor(a, device, non_blocking=non_blocking)
+    place = lambda a: _to_tensor(a, device, non_blocking=non_blocking)
     if isinstance(batch, dict):
         return {key: place(a) for key, a in batch.items()}
     if isinstance(batch, tuple):
@@ -265,25 +265,25 @@ def batch_to_device(batch, device, *, non_blocking=False):
     return place(batch)
 
 
-def pinned_batch(batch):
+def _pinned_batch(batch):
     """Every array of a batch in page-locked memory, from which copies need no wait."""
-    pin = lambda a: to_tensor(a, "cpu").pin_memory()
+    pin = lambda a: _to_tensor(a, "cpu").pin_memory()
     if isinstance(batch, dict):
         return {key: pin(a) for key, a in batch.items()}
     return tuple(map(pin, batch)) if isinstance(batch, tuple) else pin(batch)
 
 
-def first_length(batch) -> int:
+def _first_length(batch) -> int:
     """Rows of a batch."""
     if isinstance(batch, dict):
         return len(next(iter(batch.values())))
     return len(batch[0]) if isinstance(batch, tuple) else len(batch)
 
 
-def json_state(state):
+def _json_state(state):
     """A generator's state with arrays as lists, for JSON."""
     if isinstance(state, dict):
-        return {key: json_state(value) for key, value in state.items()}
+        return {key: _json_state(value) for key, value in state.items()}
     if isinstance(state, np.ndarray):
         return state.tolist()
     return int(state) if isinstance(state, np.integer) else state

@@ -22,9 +22,9 @@ def write_checkpoint(path, tensors: dict[str, Tensor], facts: dict) -> None:
     """Write tensors and facts to `path`, replacing what is there at the end."""
     path = Path(path)
     meta = {"format": FORMAT, "version": str(VERSION), "facts": json.dumps(facts)}
-    own = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
+    copies = {k: t.detach().cpu().clone().contiguous() for k, t in tensors.items()}
     with replacing_file(path) as draft:
-        save_file(own, draft, metadata=meta)
+        save_file(copies, draft, metadata=meta)
 
 
 def read_checkpoint(path) -> tuple[dict[str, Tensor], dict]:

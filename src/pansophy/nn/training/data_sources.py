@@ -106,8 +106,8 @@ class RaggedRows:
 
     def take(self, rows):
         part = self.X[rows]
-        others = (padded_rows(a[rows]) for a in self.aligned)
-        return part.padded()[0], part.lengths, *others
+        aligned = (_padded_rows(a[rows]) for a in self.aligned)
+        return part.padded()[0], part.lengths, *aligned
 
     def parts(self) -> list[np.ndarray]:
         """All arrays, for a fingerprint of the data."""
@@ -117,7 +117,7 @@ class RaggedRows:
         return flat
 
 
-def padded_rows(a):
+def _padded_rows(a):
     """Rows of an array as they are, of a Ragged padded."""
     return a.padded()[0] if isinstance(a, Ragged) else a
 
@@ -171,8 +171,8 @@ class TokenWindows:
         if rng is not None:
             phase = int(rng.integers(len(self.tokens)))
             order = rng.permutation(order)
-        for at in range(skip * batch_size, len(order), batch_size):
-            starts = phase + self.length * order[at : at + batch_size]
+        for start in range(skip * batch_size, len(order), batch_size):
+            starts = phase + self.length * order[start : start + batch_size]
             yield (np.stack([self.window(i) for i in starts]).astype(np.int64),)
 
 
@@ -214,7 +214,7 @@ class ParquetRows:
         self.target = target
         self.dtype = np.dtype(dtype)
         self.buffer_groups = buffer_groups
-        self.files = [pq.ParquetFile(path) for path in parquet_files(paths)]
+        self.files = [pq.ParquetFile(path) for path in _parquet_files(paths)]
         names = self.files[0].schema_arrow.names
         wanted = [*(columns or []), *([] if target is None else [target])]
         for name in wanted:
@@ -242,8 +242,10 @@ class ParquetRows:
             order = np.random.default_rng(seed).permutation(len(self.groups))
         left = skip * batch_size
         carried: list[np.ndarray] | None = None
-        for number, at in enumerate(range(0, len(order), self.buffer_groups)):
-            members = [self.groups[i] for i in order[at : at + self.buffer_groups]]
+        for number, start in enumerate(range(0, len(order), self.buffer_groups)):
+            members = [
+                self.groups[i] for i in order[start : start + self.buffer_groups]
+            ]
             rows = sum(count for *_, count in members)
             if left >= rows:
                 left -= rows
@@ -256,10 +258,10 @@ class ParquetRows:
             left = 0
             if carried is not None:
                 parts = [np.concatenate(pair) for pair in zip(carried, parts)]
-            whole = len(parts[0]) // batch_size * batch_size
-            for i in range(0, whole, batch_size):
+            n_whole = len(parts[0]) // batch_size * batch_size
+            for i in range(0, n_whole, batch_size):
                 yield tuple(part[i : i + batch_size] for part in parts)
-            carried = [part[whole:] for part in parts]
+            carried = [part[n_whole:] for part in parts]
         if carried is not None and len(carried[0]):
             yield tuple(carried)
 
@@ -283,7 +285,7 @@ class ParquetRows:
         return [X, y]
 
 
-def parquet_files(paths) -> list[Path]:
+def _parquet_files(paths) -> list[Path]:
     """Files from a path, a folder of files, or several of them."""
     if isinstance(paths, (str, Path)):
         paths = [paths]

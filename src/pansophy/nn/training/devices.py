@@ -69,13 +69,13 @@ def deterministic_torch(wanted: bool):
     if not wanted:
         yield
         return
-    before = torch.are_deterministic_algorithms_enabled()
+    was_deterministic = torch.are_deterministic_algorithms_enabled()
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
     torch.use_deterministic_algorithms(True)
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        torch.use_deterministic_algorithms(was_deterministic)
 
 
 @contextmanager
@@ -98,6 +98,6 @@ def limit_torch_threads(net, device, rows):
         yield
     finally:
         with _lock:
-            before = _runs.pop()
+            old_threads = _runs.pop()
             if not _runs:
-                torch.set_num_threads(before)
+                torch.set_num_threads(old_threads)

@@ -20,7 +20,7 @@ from .train import train
 TORCH_BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
-def set_trainable(net, names, value):
+def _set_trainable(net, names, value):
     """Parameters and running statistics of some parts, or of all of a net."""
     for part in [net.get_submodule(name) for name in names] or [net]:
         part.requires_grad_(value)
@@ -52,7 +52,7 @@ def freeze(net: nn.Module, *names: str) -> nn.Module:
     >>> count_parameters(freeze(net, "0"))
     4
     """
-    return set_trainable(net, names, False)
+    return _set_trainable(net, names, False)
 
 
 def unfreeze(net: nn.Module, *names: str) -> nn.Module:
@@ -66,7 +66,7 @@ def unfreeze(net: nn.Module, *names: str) -> nn.Module:
     >>> count_parameters(net), count_parameters(unfreeze(net, "1"))
     (0, 4)
     """
-    return set_trainable(net, names, True)
+    return _set_trainable(net, names, True)
 
 
 def fine_tune(

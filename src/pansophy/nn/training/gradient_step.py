@@ -93,8 +93,8 @@ class GradientStep:
             else pack_parameters(named[name], rule, spared)
             for name, rule in rules.items()
         }
-        own = getattr(net, "has_manual_gradients", False)
-        self.manual = own and not (amp or self.by_name or sharded or losses)
+        has_gradients = getattr(net, "has_manual_gradients", False)
+        self.manual = has_gradients and not (amp or self.by_name or sharded or losses)
 
     def __call__(self, batches, scale) -> None:
         """One step; called in the mode of `grad_mode`."""
@@ -125,8 +125,8 @@ class GradientStep:
         factor = 1.0
         if self.sharded:  # whose gradients are means over processes
             device = next(self.net.parameters()).device
-            everywhere = self.processes.total(total, device)
-            factor = total * self.processes.size / everywhere if everywhere else 0.0
+            overall = self.processes.total(total, device)
+            factor = total * self.processes.size / overall if overall else 0.0
         for batch, rows in batches:
             part = rows / total if len(batches) > 1 and total else 1.0
             yield batch, rows, part * factor
@@ -134,9 +134,9 @@ class GradientStep:
     def _manual_gradients(self, batch, rows, share):
         """Gradients by the net itself."""
         flat = [pack.flat for pack in self.packs[""]]
-        before = [p.g.clone() for p in flat]
+        old_gradients = [p.g.clone() for p in flat]
         self._count(self.net.gradients(batch), rows)
-        for p, g in zip(flat, before):
+        for p, g in zip(flat, old_gradients):
             p.g.mul_(share).add_(g)
 
     def _backward(self, batch, rows, share):
@@ -169,8 +169,8 @@ class GradientStep:
                 if name not in moved:
                     moved.append(name)
                     self._zero_gradients(name)
-                again = i + 1 < len(ready)  # another tensor may share this graph
-                self._backward_of(name, value, rows, share, retain_graph=again)
+                is_shared = i + 1 < len(ready)  # another tensor may share this graph
+                self._backward_of(name, value, rows, share, retain_graph=is_shared)
         for name in moved:
             self._move(name, batches, scale)
         for name, calls in deferred.items():
@@ -183,10 +183,10 @@ class GradientStep:
 
     def _backward_of(self, name, value, rows, share, *, retain_graph=False):
         """Gradients of one loss in the parameters of its name."""
-        own = [q for pack in self.packs[name] for q in pack.flat.params]
+        own_parameters = [q for pack in self.packs[name] for q in pack.flat.params]
         value = self._checked(name, value)
         scaled = value if share == 1 else value * share
-        scaled.backward(inputs=own, retain_graph=retain_graph)
+        scaled.backward(inputs=own_parameters, retain_graph=retain_graph)
         self.totals.add(name, value.detach(), rows)
 
     def _checked(self, name, value):
@@ -251,11 +251,11 @@ def parameters_of_loss(net, name) -> dict[str, torch.nn.Parameter]:
     if not name:
         return dict(net.named_parameters())
     if hasattr(net, "groups"):
-        own = net.groups()[name]
+        parameters = net.groups()[name]
     else:
-        own = getattr(net, name).parameters()
+        parameters = getattr(net, name).parameters()
     names = {id(p): full for full, p in net.named_parameters()}
-    return {names.get(id(p), f"{name}.{i}"): p for i, p in enumerate(own)}
+    return {names.get(id(p), f"{name}.{i}"): p for i, p in enumerate(parameters)}
 
 
 def refuse_shared_parameters(named: dict[str, dict]) -> None:

@@ -204,13 +204,14 @@ def load_lora(net: nn.Module, weights: dict[str, Tensor], *, alpha=None) -> nn.M
         rank = len(weights[f"{name}.A"])
         layer = lora_layers(add_lora(net, [name], rank=rank, alpha=alpha))[name]
         for part in ("A", "B"):
-            own = getattr(layer, part)
-            given = weights[f"{name}.{part}"]
-            if own.shape != given.shape:
+            parameter = getattr(layer, part)
+            weight = weights[f"{name}.{part}"]
+            if parameter.shape != weight.shape:
                 raise ValueError(
                     f"{name} of the net has an addition {part} of shape "
-                    f"{tuple(own.shape)}, but that in the file is {tuple(given.shape)}."
+                    f"{tuple(parameter.shape)}, but that in the file is "
+                    f"{tuple(weight.shape)}."
                 )
             with torch.no_grad():
-                own.copy_(given)
+                parameter.copy_(weight)
     return net

@@ -45,8 +45,8 @@ class FlatParameters:
     """
 
     def __init__(self, params: list[torch.nn.Parameter], spared=()):
-        decayed, other, vectors = decay_order(params, spared)
-        matrices = decayed + other
+        decayed, spared_matrices, vectors = decay_order(params, spared)
+        matrices = decayed + spared_matrices
         self.params = matrices + vectors
         total = sum(p.numel() for p in self.params)
         like = self.params[0].detach()
@@ -54,22 +54,22 @@ class FlatParameters:
         self.g = torch.zeros_like(self.w)
         self.n_matrix = sum(p.numel() for p in matrices)
         self.n_decayed = sum(p.numel() for p in decayed)
-        at = 0
+        offset = 0
         for p in self.params:
-            cut = slice(at, at + p.numel())
+            cut = slice(offset, offset + p.numel())
             self.w[cut] = p.detach().reshape(-1)
             p.data = self.w[cut].view(p.shape)
             p.grad = self.g[cut].view(p.shape)
-            at = cut.stop
+            offset = cut.stop
 
 
 def decay_order(params, spared):
     """Matrices that decay, matrices in `spared`, which do not, and vectors."""
-    keep = {id(p) for p in spared}
+    spared_ids = {id(p) for p in spared}
     matrices = [p for p in params if p.ndim > 1]
     return (
-        [p for p in matrices if id(p) not in keep],
-        [p for p in matrices if id(p) in keep],
+        [p for p in matrices if id(p) not in spared_ids],
+        [p for p in matrices if id(p) in spared_ids],
         [p for p in params if p.ndim <= 1],
     )
 
@@ -109,7 +109,7 @@ def spared_parameters(net) -> list[torch.nn.Parameter]:
     return spared
 
 
-def subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
+def _subtract_scaled(w: Tensor, g: Tensor, eta) -> None:
     """w <- w - eta g, where eta is a number or a 0-dimensional tensor."""
     if isinstance(eta, Tensor):
         w.addcmul_(g, -eta.to(g.dtype))
@@ -134,13 +134,13 @@ class SGD(NamedTuple):
         if self.decay:
             p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         if not mu:
-            subtract_scaled(p.w, p.g, eta)
+            _subtract_scaled(p.w, p.g, eta)
             return
         u = state["u"].mul_(mu)
-        subtract_scaled(u, p.g, eta)
+        _subtract_scaled(u, p.g, eta)
         if self.nesterov:
             p.w.add_(u, alpha=mu)
-            subtract_scaled(p.w, p.g, eta)
+            _subtract_scaled(p.w, p.g, eta)
         else:
             p.w.add_(u)
 
@@ -215,7 +215,7 @@ class Lion(NamedTuple):
         if self.decay:
             p.w[: p.n_decayed].mul_(1 - eta * self.decay)
         m = state["m"]
-        subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
+        _subtract_scaled(p.w, torch.lerp(m, p.g, 1 - self.beta1).sign_(), eta)
         m.lerp_(p.g, 1 - self.beta2)
 
 
@@ -251,19 +251,19 @@ class Muon(NamedTuple):
             u = torch.lerp(p.g[:n], u, mu)
         if self.decay:
             p.w[: p.n_decayed].mul_(1 - eta * self.decay)
-        at = 0
+        offset = 0
         alike: dict[Any, list] = {}  # matrices of one shape go through one product
         for q in p.params:
             if q.ndim > 1:
-                cut = slice(at, at + q.numel())
-                at = cut.stop
+                cut = slice(offset, offset + q.numel())
+                offset = cut.stop
                 alike.setdefault((len(q), q.numel() // len(q)), []).append(cut)
         for shape, cuts in alike.items():
             stack = torch.stack([u[cut].view(shape) for cut in cuts])
             update = orthogonalised(stack, self.iterations).to(u.dtype)
             size = 0.2 * max(shape) ** 0.5
             for cut, change in zip(cuts, update):
-                subtract_scaled(p.w[cut], change.reshape(-1).mul(size), eta)
+                _subtract_scaled(p.w[cut], change.reshape(-1).mul(size), eta)
         if n < len(p.w):
             self.vectors.step(self.without_matrices(p), state, scale)
 
@@ -473,14 +473,16 @@ def pack_parameters(
     if isinstance(rule, ParameterGroups):
         rule.check_patterns(named)
         chosen = [(rule.rule_for(name), p) for name, p in named.items()]
-        for own in (*rule.rules.values(), rule.default):
-            members.append((own, [p for other, p in chosen if other is own]))
-            chosen = [(other, p) for other, p in chosen if other is not own]
+        for member_rule in (*rule.rules.values(), rule.default):
+            members.append(
+                (member_rule, [p for member, p in chosen if member is member_rule])
+            )
+            chosen = [(member, p) for member, p in chosen if member is not member_rule]
     else:
         members.append((rule, list(named.values())))
     return [
-        ParameterPack(own, flat, own.init(flat))
-        for own, params in members
+        ParameterPack(member_rule, flat, member_rule.init(flat))
+        for member_rule, params in members
         for flat in flatten_parameters(params, spared)
     ]
 

@@ -91,8 +91,8 @@ class Processes:
 
     def mean_losses(self, parts: dict[str, tuple[float, float]]) -> dict[str, float]:
         sums: dict[str, list[float]] = {}
-        for own in self.gathered(parts):
-            for name, (mean, rows) in own.items():
+        for process_parts in self.gathered(parts):
+            for name, (mean, rows) in process_parts.items():
                 entry = sums.setdefault(name, [0.0, 0.0])
                 entry[0] += mean * rows
                 entry[1] += rows
@@ -131,8 +131,8 @@ def joined_processes(
         )
     if parallel == "none" or not ready:
         return SingleProcess()
-    several = dist.get_world_size() > 1 or parallel == "fsdp"
-    return Processes() if several else SingleProcess()
+    is_parallel = dist.get_world_size() > 1 or parallel == "fsdp"
+    return Processes() if is_parallel else SingleProcess()
 
 
 class ShardedParameters:
@@ -143,8 +143,8 @@ class ShardedParameters:
     """
 
     def __init__(self, params, spared=()):
-        decayed, other, vectors = decay_order(params, spared)
-        matrices = decayed + other
+        decayed, spared_matrices, vectors = decay_order(params, spared)
+        matrices = decayed + spared_matrices
         self.params = matrices + vectors
         self.parts = [p.to_local() for p in self.params]
         self.w = torch.cat([t.detach().reshape(-1) for t in self.parts])
@@ -154,10 +154,10 @@ class ShardedParameters:
 
     def pieces(self, flat: Tensor):
         """The parts of a flat vector, in the shapes of the parameters' parts."""
-        at = 0
+        offset = 0
         for part in self.parts:
-            yield flat[at : at + part.numel()].view(part.shape)
-            at += part.numel()
+            yield flat[offset : offset + part.numel()].view(part.shape)
+            offset += part.numel()
 
     @torch.no_grad()
     def collect(self) -> None:
@@ -226,13 +226,13 @@ def whole_tensors(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 @torch.no_grad()
 def load_whole_tensors(net, tensors: dict[str, Tensor]) -> None:
     """Load whole parameters into a net that may be divided among processes."""
-    own = net.state_dict()
-    if not any(hasattr(t, "full_tensor") for t in own.values()):
+    state = net.state_dict()
+    if not any(hasattr(t, "full_tensor") for t in state.values()):
         net.load_state_dict(tensors)
         return
     from torch.distributed.tensor import distribute_tensor
 
-    for key, target in own.items():
+    for key, target in state.items():
         value = tensors[key].to(target.device)
         if hasattr(target, "full_tensor"):
             part = distribute_tensor(value, target.device_mesh, target.placements)

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ...core.drivers.schedules import cosine_decay, linear_decay
+from ...core.drivers.schedules import cosine_curve, linear_curve
 
 
 class TrainingProgress(NamedTuple):
@@ -28,15 +28,15 @@ Schedule = Callable[[TrainingProgress], float]
 
 def warmup_cosine(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall along a half cosine to `floor`."""
-    return warmup_then(cosine_decay, warmup, floor)
+    return _warmup_then(cosine_curve, warmup, floor)
 
 
 def warmup_linear(warmup: int = 0, floor: float = 0.0) -> Schedule:
     """Rise linearly for `warmup` steps, then fall linearly to `floor`."""
-    return warmup_then(linear_decay, warmup, floor)
+    return _warmup_then(linear_curve, warmup, floor)
 
 
-def warmup_then(curve, warmup: int, floor: float) -> Schedule:
+def _warmup_then(curve, warmup: int, floor: float) -> Schedule:
     """Rise linearly for `warmup` steps, then follow a curve of
     `core.drivers.schedules`.
     """
@@ -44,8 +44,8 @@ def warmup_then(curve, warmup: int, floor: float) -> Schedule:
     def factor(t):
         if t.step < warmup:
             return (t.step + 1) / warmup
-        done = (t.step - warmup) / max(t.total - warmup, 1)
-        return curve(1.0, floor, min(done, 1.0))
+        share = (t.step - warmup) / max(t.total - warmup, 1)
+        return curve(1.0, floor, min(share, 1.0))
 
     return factor
 
@@ -68,8 +68,8 @@ def warmdown(share: float = 0.2, warmup: int = 0, floor: float = 0.0) -> Schedul
         if t.step < warmup:
             return (t.step + 1) / warmup
         length = max(share * t.total, 1)
-        done = (t.step - (t.total - length)) / length
-        return linear_decay(1.0, floor, min(max(done, 0.0), 1.0))
+        part = (t.step - (t.total - length)) / length
+        return linear_curve(1.0, floor, min(max(part, 0.0), 1.0))
 
     return factor
 
@@ -90,10 +90,10 @@ def one_cycle(peak: float = 0.3, start: float = 0.04, floor: float = 4e-6) -> Sc
         raise ValueError(f"peak of one_cycle must be between 0 and 1, got {peak}.")
 
     def factor(t):
-        done = min(t.step / max(t.total - 1, 1), 1.0)
-        if done < peak:
-            return cosine_decay(start, 1.0, done / peak)
-        return cosine_decay(1.0, floor, (done - peak) / (1 - peak))
+        share = min(t.step / max(t.total - 1, 1), 1.0)
+        if share < peak:
+            return cosine_curve(start, 1.0, share / peak)
+        return cosine_curve(1.0, floor, (share - peak) / (1 - peak))
 
     return factor
 

@@ -59,7 +59,7 @@ class CapturedStep:
 
     def __call__(self, batches, scale) -> None:
         ((batch, rows),) = batches
-        parts = batch_tensors(batch)
+        parts = _batch_tensors(batch)
         if self.failure or parts is None:
             self.failure = self.failure or "batches are not tuples or dicts of tensors"
             self.step(batches, scale)
@@ -85,7 +85,7 @@ class CapturedStep:
     def _record(self, batch, parts, rows) -> RecordedStep | None:
         """The graph of a step on batches like this one, or None if it cannot be."""
         buffers = [t.clone() for t in parts]
-        batches = [(with_tensors(batch, buffers), rows)]
+        batches = [(_with_tensors(batch, buffers), rows)]
         totals = self.step.totals
         state = StepState(self.step, self.scale.device)
         graph = torch.cuda.CUDAGraph()
@@ -97,15 +97,15 @@ class CapturedStep:
                     self.step(batches, self.scale)
             torch.cuda.current_stream(self.scale.device).wait_stream(side)
             state.put_back()
-            before = dict(totals.rows)
+            rows_before = dict(totals.rows)
             # other threads may go on reading batches into page-locked memory
             mode = "thread_local"
             with torch.cuda.graph(graph, stream=side, capture_error_mode=mode):
                 self.step(batches, self.scale)
             counted = {
-                name: k - before.get(name, 0)
+                name: k - rows_before.get(name, 0)
                 for name, k in totals.rows.items()
-                if k != before.get(name, 0)
+                if k != rows_before.get(name, 0)
             }
         except RuntimeError as error:
             torch.cuda.synchronize(self.scale.device)
@@ -146,7 +146,7 @@ class StepState:
         torch.set_rng_state(self.random_cpu)
 
 
-def batch_tensors(batch) -> list[Tensor] | None:
+def _batch_tensors(batch) -> list[Tensor] | None:
     """The tensors of a batch, or None if it holds something else."""
     if isinstance(batch, Tensor):
         return [batch]
@@ -156,7 +156,7 @@ def batch_tensors(batch) -> list[Tensor] | None:
     return list(parts) if all(isinstance(t, Tensor) for t in parts) else None
 
 
-def with_tensors(batch, parts: list[Tensor]):
+def _with_tensors(batch, parts: list[Tensor]):
     """A batch like this one, of other tensors."""
     if isinstance(batch, Tensor):
         return parts[0]

@@ -92,10 +92,10 @@ def overfitting_advice(training, held_out) -> str | None:
     values = [v if v == v else math.inf for v in held_out]
     best = values.index(min(values))
     lowest, last = values[best], values[-1]
-    before, after = training[best], training[-1]
-    if not (lowest > 0 and before > 0 and last >= 1.5 * lowest and after <= before / 2):
+    early, late = training[best], training[-1]
+    if not (lowest > 0 and early > 0 and last >= 1.5 * lowest and late <= early / 2):
         return None
-    rise, fall = last / lowest - 1, 1 - after / before
+    rise, fall = last / lowest - 1, 1 - late / early
     return (
         f"the held-out loss was lowest at epoch {best + 1} of {len(values)} and rose "
         f"by {rise:.0%} after it, while the training loss fell by {fall:.0%}: "

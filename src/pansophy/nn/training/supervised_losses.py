@@ -65,10 +65,10 @@ def find_loss(loss) -> Callable[[Any, Any], Tensor]:
         name = OTHER_NAMES.get(loss.lower(), loss.lower())
         if name in TORCH_LOSSES:
             return TORCH_LOSSES[name]()
-        ours = {own.name for own in losses.LOSSES}
-        if name in ours:
+        own_names = {loss_class.name for loss_class in losses.LOSSES}
+        if name in own_names:
             return PointwiseLoss(losses.get_loss(name))
-        known = sorted({*TORCH_LOSSES, *ours})
+        known = sorted({*TORCH_LOSSES, *own_names})
         near = difflib.get_close_matches(name, [*known, *OTHER_NAMES], 1)
         advice = f"Did you mean {near[0]!r}?" if near else f"There are {known}."
         raise ValueError(f"no loss is called {loss!r}. {advice}")
@@ -98,7 +98,7 @@ class PointwiseLoss:
         return self.loss.value(target, output)
 
 
-def loss_per_row(loss):
+def _loss_per_row(loss):
     """The loss with a value for each row where torch can give it, for weights."""
     if isinstance(loss, torch.nn.Module) and hasattr(loss, "reduction"):
         loss = copy.copy(loss)
@@ -143,7 +143,7 @@ class SupervisedLosses:
         self.metrics = dict(metrics or {})
         self.weighted = weighted
         if weighted:
-            self.loss = loss_per_row(self.loss)
+            self.loss = _loss_per_row(self.loss)
         self.sums: dict[str, list] = {}
         dtypes = [p.dtype for p in net.parameters() if p.is_floating_point()]
         self.dtype = dtypes[0] if dtypes else None
@@ -170,7 +170,7 @@ class SupervisedLosses:
         target = cast_target(target, output)
         value = self.loss(output, target)
         if weight is not None:
-            value = weighted_mean(value, weight)
+            value = _weighted_mean(value, weight)
         self.measure(output, target)
         return {"loss": value if value.ndim == 0 else value.mean()}
 
@@ -212,7 +212,7 @@ def cast_target(target, output):
     return target
 
 
-def weighted_mean(value, weight):
+def _weighted_mean(value, weight):
     """The weighted mean of a loss per row."""
     if value.ndim == 0:
         raise ValueError(

@@ -21,7 +21,7 @@ from torch.utils.data import (
 )
 
 
-class DatasetRows:
+class TorchDatasetRows:
     """The rows of a map-style Dataset, collated as a DataLoader collates them."""
 
     def __init__(self, dataset):
@@ -31,7 +31,7 @@ class DatasetRows:
         return len(self.dataset)
 
     def take(self, rows):
-        return plain_batch(default_collate([self.dataset[int(i)] for i in rows]))
+        return _plain_batch(default_collate([self.dataset[int(i)] for i in rows]))
 
 
 class BatchIterable:
@@ -61,7 +61,7 @@ class BatchIterable:
         number = -1
         for number, batch in enumerate(self.batches):
             if number >= skip:
-                yield plain_batch(batch)
+                yield _plain_batch(batch)
         if number < skip:
             raise ValueError(
                 "the iterable of batches has ended and gives none when it is begun "
@@ -70,19 +70,19 @@ class BatchIterable:
             )
 
 
-def plain_batch(batch):
+def _plain_batch(batch):
     """A batch as `nn.train` hands it on: lists become tuples."""
     return tuple(batch) if isinstance(batch, list) else batch
 
 
-def as_rows(data):
+def as_torch_source(data):
     """Data of torch's kinds as a source of rows or batches; others as they are."""
     if isinstance(data, TensorDataset):
         return data.tensors
     if isinstance(data, (DataLoader, IterableDataset)):
         return BatchIterable(data)
     if isinstance(data, Dataset):
-        return DatasetRows(data)
+        return TorchDatasetRows(data)
     arrays = isinstance(data, (dict, tuple, torch.Tensor))
     is_source = hasattr(data, "take") or hasattr(data, "read_pass")
     if arrays or is_source or hasattr(data, "shape") or hasattr(data, "__array__"):

@@ -50,7 +50,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
-from ...core.drivers.iterate import Result
+from ...core.drivers.iterate import Result, StopReason
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import draw_seed, make_rng
 from ...params import check_count, check_keywords
@@ -81,7 +81,7 @@ from .stopping import (
     overfitting_advice,
 )
 from .supervised_losses import SupervisedLosses
-from .torch_data import as_rows
+from .torch_data import as_torch_source
 from .weight_average import AveragedWeights, WeightAverage
 
 SMALL_NET = 1 << 20  # numbers; larger nets are not copied after short epochs
@@ -142,11 +142,15 @@ def train(net, data, *, task: FitTask | None = None, **options) -> Result:
     """
     check_keywords(Training, options)
     result = Training(net, data, **options).run(SILENT if task is None else task)
-    if result.reason == "diverged" and task is None:  # an estimator, with a task, warns
-        when = f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
+    # an estimator, which has a task, warns itself
+    if result.reason == StopReason.DIVERGED and task is None:
+        moment = (
+            f"after epoch {result.n_iter}" if result.n_iter else "in the first epoch"
+        )
         warnings.warn(
-            f"training diverged: a loss was not finite {when}, and the weights before "
-            "were kept. Look for NaN and huge values in the data, or take smaller "
+            f"training diverged: a loss was not finite {moment}, and the weights "
+            "before were kept. Look for NaN and huge values in the data, or take "
+            "smaller "
             "steps.",
             ConvergenceWarning,
             stacklevel=2,
@@ -283,7 +287,7 @@ class Training:
             try:
                 reason = self._loop(task)
             except KeyboardInterrupt:
-                reason = "interrupted"
+                reason = StopReason.INTERRUPTED
             self._final_weights(reason)
         self.net.eval()
         self._warn_of_overfitting(reason)
@@ -294,7 +298,7 @@ class Training:
     def _warn_of_overfitting(self, reason):
         """Warn if a run stopped by held-out losses had long been overfitting."""
         by_loss = self.stop is not None and self.stop.monitor == "valid_loss"
-        if reason == "tolerance" and by_loss:
+        if reason == StopReason.TOLERANCE and by_loss:
             losses = self.history["loss"], self.history["valid_loss"]
             if advice := overfitting_advice(*losses):
                 warnings.warn(advice, OverfittingWarning, stacklevel=4)
@@ -306,14 +310,14 @@ class Training:
         self.optimiser = make_optimiser(self.optimiser, self.lr)
         self._prepare_schedule()
         self._prepare_losses(net)
-        several = self.processes.several
-        part = (self.processes.rank, self.processes.size) if several else None
+        is_parallel = self.processes.several
+        part = (self.processes.rank, self.processes.size) if is_parallel else None
         self.take_step = self._make_step(net)
         self.averaged = AveragedWeights(self.average, net) if self.average else None
         self.batch_weight = getattr(net, "batch_weight", None)
         order = rng if self.shuffle else None
         self.batches = Batches(
-            as_rows(self.data),
+            as_torch_source(self.data),
             self.batch_size,
             order,
             self.device,
@@ -323,7 +327,7 @@ class Training:
         self.valid_batches = None
         if self.valid is not None:
             self.valid_batches = Batches(
-                as_rows(self.valid), self.batch_size, None, self.device, part
+                as_torch_source(self.valid), self.batch_size, None, self.device, part
             )
         self.epoch_windows = self._windows()
         self.epoch = self.step = self.seen = 0
@@ -443,8 +447,8 @@ class Training:
             raise ValueError(
                 "the data are an iterable without a length: give steps_per_epoch."
             )
-        whole, rest = divmod(self.batches.per_pass, self.accumulate)
-        return [self.accumulate] * whole + [rest] * (rest > 0)
+        n_full, rest = divmod(self.batches.per_pass, self.accumulate)
+        return [self.accumulate] * n_full + [rest] * (rest > 0)
 
     def _loop(self, task) -> str:
         with closing(self.batches.stream()) as stream:
@@ -457,7 +461,7 @@ class Training:
             values = self._epoch(stream)
             if not all(map(math.isfinite, values.values())):
                 self.net.load_state_dict(self.last_finite_weights)
-                return "diverged"
+                return StopReason.DIVERGED
             with self.averaged.in_net() if self.averaged else nullcontext():
                 values.update(self._validate())
             self._step_torch_schedule(values)
@@ -469,8 +473,9 @@ class Training:
             if self.checkpoint and self._checkpoint_due():
                 self._save()
             if (child.end(self.state()) or wants_to_end) and self.reason is None:
-                return "callback"
-        return self.reason or ("max_iter" if self.stop else "finished")
+                return StopReason.CALLBACK
+        planned_end = StopReason.MAX_ITER if self.stop else StopReason.FINISHED
+        return self.reason or planned_end
 
     def _tell_epoch(self, values) -> bool:
         """Print a line and call the callbacks; whether one asks to end."""
@@ -506,7 +511,7 @@ class Training:
         """Leave in the net what the run is to give: the best, or the averages."""
         if self.stop and self.stop.restore and self.best_weights:
             load_whole_tensors(self.net, whole_tensors(self.best_weights))
-        elif self.averaged is not None and reason != "diverged":
+        elif self.averaged is not None and reason != StopReason.DIVERGED:
             self.averaged.put_into_net()
 
     def _checkpoint_due(self):
@@ -549,8 +554,8 @@ class Training:
         if self.schedule is None:
             return self.stopping.rate
         total = self.epochs * len(self.epoch_windows)
-        now = TrainingProgress(self.step, self.epoch, self.seen, total)
-        return self.stopping.rate * self.schedule(now)
+        progress = TrainingProgress(self.step, self.epoch, self.seen, total)
+        return self.stopping.rate * self.schedule(progress)
 
     def _weight(self, batch, rows):
         """Weight of a batch in means: its rows, unless the net says otherwise."""
@@ -606,8 +611,8 @@ class Training:
         if value < self.stopping.best and rule.restore:
             self.best_weights = self._evaluated_weights()
             self.best_epoch = self.epoch
-        self.stopping, over = rule.update(self.stopping, value)
-        self.reason = "tolerance" if over else None
+        self.stopping, is_over = rule.update(self.stopping, value)
+        self.reason = StopReason.TOLERANCE if is_over else None
 
     def state(self) -> TrainingState:
         rule = self.stop or EarlyStopping("loss")
@@ -634,12 +639,12 @@ class Training:
         for name, packs in self.take_step.packs.items():
             for i, pack in enumerate(packs):
                 start = f"{name}/{i}/"
-                own = {
+                parameter_state = {
                     key.removeprefix(start): torch.as_tensor(value)
                     for key, value in tensors.items()
                     if key.startswith(start)
                 }
-                optimisers.restore_optimiser(pack.state, own)
+                optimisers.restore_optimiser(pack.state, parameter_state)
 
     def _save(self):
         tensors = {
@@ -650,10 +655,10 @@ class Training:
         if self.averaged is not None:
             for key, value in self.averaged.average.items():
                 tensors[f"average/{key}"] = value
-        own = self._own_tensors()
+        own_tensors = self._own_tensors()
         if self.processes.several:  # objects travel by way of the host
-            own = {key: value.cpu() for key, value in own.items()}
-        for part in self.processes.gathered(own):
+            own_tensors = {key: value.cpu() for key, value in own_tensors.items()}
+        for part in self.processes.gathered(own_tensors):
             tensors |= part
         names = (*CHECKPOINTED_COUNTERS, "tag")
         facts = {name: getattr(self, name) for name in names}
@@ -690,19 +695,19 @@ class Training:
                 f"{self.checkpoint} belongs to another run: its data or parameters "
                 "differ from this one's."
             )
-        of = lambda start: {
+        tensors_of = lambda start: {
             key.removeprefix(start): value
             for key, value in tensors.items()
             if key.startswith(start)
         }
-        load_whole_tensors(self.net, of("net/"))
-        self.best_weights = of("best/") or None
+        load_whole_tensors(self.net, tensors_of("net/"))
+        self.best_weights = tensors_of("best/") or None
         for pack in (p for packs in self.take_step.packs.values() for p in packs):
             if hasattr(pack.flat, "refresh"):
                 pack.flat.refresh()
-        self._load_optimiser(of(f"{prefix}optimiser/"))
+        self._load_optimiser(tensors_of(f"{prefix}optimiser/"))
         if self.averaged is not None:
-            self.averaged.load(of("average/"), facts["averaged"])
+            self.averaged.load(tensors_of("average/"), facts["averaged"])
         torch.set_rng_state(tensors[f"{prefix}random/cpu"])
         if self.device.type == "cuda" and f"{prefix}random/cuda" in tensors:
             torch.cuda.set_rng_state(tensors[f"{prefix}random/cuda"], self.device)

@@ -36,7 +36,7 @@ from .search_space import (
 BLEND = 0.35  # how far children may lie outside their parents, eq. (1)
 
 
-class State(NamedTuple):
+class GeneticState(NamedTuple):
     """A generation and the best point so far."""
 
     position: Any  # the best point
@@ -103,15 +103,15 @@ def genetic_algorithm(
     0.0
     """
     rng = make_rng(random_state)
-    where = search_space(where)
-    values = vectorized_objective(f, where, vectorised)
-    n = population or min(200, 40 + 4 * where.d)
+    space = search_space(where)
+    values = vectorized_objective(f, space, vectorised)
+    n = population or min(200, 40 + 4 * space.d)
     check_count("population", n, 2)
     if not 0 <= elite < 1:
         raise ValueError(f"elite must be in [0, 1), got {elite}.")
     kept = max(1, int(elite * n))
-    rate = 1 / where.d if mutation is None else mutation
-    levels = where.levels
+    rate = 1 / space.d if mutation is None else mutation
+    levels = space.levels
 
     def step(s):
         a, b = rng.integers(n, size=(2, 2 * (n - kept))).reshape(2, 2, -1)
@@ -119,12 +119,12 @@ def genetic_algorithm(
         P = s.U[np.minimum(a[0], a[1])]
         Q = s.U[np.minimum(b[0], b[1])]
         child = crossover(levels, P, Q, rng)
-        change = rng.random(len(child)) < min(1.0, rate * where.d) / 2
+        change = rng.random(len(child)) < min(1.0, rate * space.d) / 2
         if change.any():
             spread = s.U.std(axis=0)
-            some = child[change]
-            moves = mutated_coordinates(some.shape, rate, rng)
-            child[change] = mutate_points(levels, some, spread, moves, rng)
+            changed_children = child[change]
+            moves = mutated_coordinates(changed_children.shape, rate, rng)
+            child[change] = mutate_points(levels, changed_children, spread, moves, rng)
         U = np.concatenate([s.U[:kept], child])
         v = np.concatenate([s.values[:kept], values(child)])
         return state(U, v, s.evaluations + len(child))
@@ -134,11 +134,11 @@ def genetic_algorithm(
         U = U[order]
         v = v[order]
         spread = float(np.ptp(U, axis=0).max())
-        return State(where.point(U[0]), float(v[0]), count, U, v, spread)
+        return GeneticState(space.point(U[0]), float(v[0]), count, U, v, spread)
 
-    U = latin_hypercube(where.d, n, random_state=rng)
+    U = latin_hypercube(space.d, n, random_state=rng)
     if x is not None:
-        U[0] = where.unit(x)
+        U[0] = space.unit(x)
     return iterate(
         step,
         state(U, values(U), n),

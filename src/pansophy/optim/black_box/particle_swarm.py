@@ -27,7 +27,7 @@ W = 0.7298
 C = 1.4962
 
 
-class State(NamedTuple):
+class ParticleSwarmState(NamedTuple):
     """The swarm and the best point so far."""
 
     position: Any  # the best point
@@ -82,13 +82,13 @@ def particle_swarm(
     (array([1., 1., 1.]), 'tolerance')
     """
     rng = make_rng(random_state)
-    where = search_space(where)
-    values = vectorized_objective(f, where, vectorised)
-    n = min(100, 20 + 3 * where.d) if n_particles is None else n_particles
+    space = search_space(where)
+    values = vectorized_objective(f, space, vectorised)
+    n = min(100, 20 + 3 * space.d) if n_particles is None else n_particles
     check_count("n_particles", n, 2)  # one alone would span no range and stop at once
-    U = latin_hypercube(where.d, n, random_state=rng)
+    U = latin_hypercube(space.d, n, random_state=rng)
     if x is not None:
-        U[0] = where.unit(x)
+        U[0] = space.unit(x)
     ring = (np.arange(n)[:, None] + np.array([-1, 0, 1])) % n
     is_global = np.arange(n) % 2 == 0
 
@@ -96,12 +96,12 @@ def particle_swarm(
         best = s.P[np.argmin(s.values)]
         ring_best = s.P[ring[np.arange(n), np.argmin(s.values[ring], axis=1)]]
         Q = np.where(is_global[:, None], best, ring_best)
-        r1, r2 = rng.random((2, n, where.d))
+        r1, r2 = rng.random((2, n, space.d))
         V = W * s.V + C * r1 * (s.P - s.U) + C * r2 * (Q - s.U)
         U = s.U + V
-        out = (U < 0) | (U > INSIDE)
+        is_outside = (U < 0) | (U > INSIDE)
         U = np.clip(U, 0.0, INSIDE)
-        V = np.where(out, 0.0, V)
+        V = np.where(is_outside, 0.0, V)
         v = values(U)
         better = v < s.values
         P = np.where(better[:, None], U, s.P)
@@ -110,9 +110,11 @@ def particle_swarm(
     def state(U, V, P, v, count):
         k = int(np.argmin(v))
         spread = float(np.ptp(P, axis=0).max())
-        return State(where.point(P[k]), float(v[k]), count, U, V, P, v, spread)
+        return ParticleSwarmState(
+            space.point(P[k]), float(v[k]), count, U, V, P, v, spread
+        )
 
-    start = state(U, (rng.random((n, where.d)) - U) / 2, U, values(U), n)
+    start = state(U, (rng.random((n, space.d)) - U) / 2, U, values(U), n)
     return iterate(
         step,
         start,

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import make_rng
 from .search_space import search_space
 
 
-class State(NamedTuple):
+class PointSearchState(NamedTuple):
     """The best point so far, and all points evaluated."""
 
     position: Any  # the best point
@@ -36,7 +36,7 @@ class State(NamedTuple):
     values: np.ndarray = np.empty(0)  # and f there
 
 
-def best_of_points(
+def _best_of_points(
     f, points, *, vectorised=False, batch_size=None, max_iter=None, task=SILENT
 ):
     """Evaluate the points in order, keeping the best; the earliest wins ties."""
@@ -51,24 +51,25 @@ def best_of_points(
         j = min(i + size, n)
         block = points[i:j]
         tried[i:j] = f(block) if vectorised else [float(f(x)) for x in block]
-        here = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
-        k = int(np.argmin(here))
-        if here[k] < s.objective or s.position is None:
-            return State(block[k], float(here[k]), j)
-        return State(s.position, s.objective, j)
+        values = np.where(np.isnan(tried[i:j]), np.inf, tried[i:j])
+        k = int(np.argmin(values))
+        if values[k] < s.objective or s.position is None:
+            return PointSearchState(block[k], float(values[k]), j)
+        return PointSearchState(s.position, s.objective, j)
 
     n_batches = -(-n // size)
     run = iterate(
         step,
-        State(None, np.inf, 0),
+        PointSearchState(None, np.inf, 0),
         max_iter=min(n_batches, max_iter or n_batches),
-        tol=-1.0,
+        tol=None,
         task=task,
     )
     m = run.state.evaluations
     state = run.state._replace(points=points[:m], values=tried[:m])
-    complete = run.reason == "max_iter" and m == n
-    return run._replace(state=state, reason="tolerance" if complete else run.reason)
+    complete = run.reason == StopReason.MAX_ITER and m == n
+    reason = StopReason.TOLERANCE if complete else run.reason
+    return run._replace(state=state, reason=reason)
 
 
 def exhaustive_search(
@@ -91,36 +92,36 @@ def exhaustive_search(
     """
     first = next(iter(candidates), None)
     if isinstance(candidates, dict) or isinstance(first, (range, list)):
-        where = search_space(candidates)
-        if np.any(where.levels == 0):
+        space = search_space(candidates)
+        if np.any(space.levels == 0):
             raise ValueError("exhaustive needs whole values; see grid for reals.")
-        candidates = grid_points(where, where.levels)
+        candidates = _grid_points(space, space.levels)
     elif not isinstance(candidates, np.ndarray):
         candidates = list(candidates)
-    return best_of_points(
+    return _best_of_points(
         f, candidates, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
 
-def grid_points(where, steps):
+def _grid_points(where, steps):
     """Points of a regular grid with `steps` values per coordinate.
 
     Real ranges include both ends (one step: the middle); of discrete values all are
     used if they are no more than the steps, otherwise evenly spaced ones.
     """
-    where = search_space(where)
-    steps = np.broadcast_to(np.asarray(steps, dtype=int), (where.d,))
+    space = search_space(where)
+    steps = np.broadcast_to(np.asarray(steps, dtype=int), (space.d,))
     if np.any(steps < 1):
         raise ValueError("steps must be at least 1 for every coordinate.")
     axes = []
-    for k, m in zip(where.levels, steps, strict=True):
+    for k, m in zip(space.levels, steps, strict=True):
         if k:
             picked = np.linspace(0, k - 1, min(m, k)).round().astype(int)
             axes.append((picked + 0.5) / k)
         else:
             axes.append(np.linspace(0.0, 1.0, m) if m > 1 else np.array([0.5]))
     U = np.array(list(product(*axes)))
-    return where.points(U)
+    return space.points(U)
 
 
 def grid_search(
@@ -141,8 +142,8 @@ def grid_search(
     >>> run.state.position + 0.0, run.state.evaluations
     (array([0., 0.]), 15)
     """
-    points = grid_points(where, steps)
-    return best_of_points(
+    points = _grid_points(where, steps)
+    return _best_of_points(
         f, points, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
@@ -189,25 +190,29 @@ def random_search(
     if design not in ("random", "latin"):
         raise ValueError(f"design must be 'random' or 'latin', got {design!r}.")
     rng = make_rng(random_state)
-    where = search_space(where)
+    space = search_space(where)
     if design == "latin":
-        points = latin_hypercube(where, n, random_state=rng)
+        points = latin_hypercube(space, n, random_state=rng)
     else:
-        points = where.points(rng.random((n, where.d)))
-    return best_of_points(
+        points = space.points(rng.random((n, space.d)))
+    return _best_of_points(
         f, points, vectorised=vectorised, batch_size=batch_size, task=task
     )
 
 
-def neighbours_of(where, step) -> Callable:
+def _neighbours_of(where, step) -> Callable:
     """Function x -> neighbours, which differ in one coordinate by `step` or a value."""
 
     def around(x):
         for j in range(len(x)):
             part = None if where is None else where.parts[j]
             if part is not None and part.values is not None:
-                here = part.values.index(x[j])
-                near = (here - 1, here + 1) if part.number else range(len(part.values))
+                position = part.values.index(x[j])
+                near = (
+                    (position - 1, position + 1)
+                    if part.number
+                    else range(len(part.values))
+                )
                 moves = [part.values[k] for k in near if 0 <= k < len(part.values)]
             else:
                 moves = [x[j] - step, x[j] + step]
@@ -245,7 +250,9 @@ def local_search(
     (array([3., 0.]), True)
     """
     space = None if where is None else search_space(where)
-    around = neighbours if callable(neighbours) else neighbours_of(space, neighbours)
+    neighbours_at = (
+        neighbours if callable(neighbours) else _neighbours_of(space, neighbours)
+    )
     if not callable(neighbours):
         x = np.array(x, dtype=float) if space is None or space.number else list(x)
 
@@ -253,14 +260,14 @@ def local_search(
         best = s.position
         lowest = s.objective
         count = s.evaluations
-        for new in around(s.position):
+        for new in neighbours_at(s.position):
             value = float(f(new))
             count += 1
             if value < lowest:
                 best = new
                 lowest = value
-        return State(best, lowest, count)
+        return PointSearchState(best, lowest, count)
 
     change = lambda old, new: old.objective - new.objective
-    start = State(x, float(f(x)), 1)
+    start = PointSearchState(x, float(f(x)), 1)
     return iterate(step, start, max_iter=max_iter, tol=0.0, change=change, task=task)

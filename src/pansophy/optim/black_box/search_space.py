@@ -33,7 +33,7 @@ class Dimension(NamedTuple):
         return self.values is None or all(isinstance(v, kinds) for v in self.values)
 
 
-def dimension_from_spec(j, spec) -> Dimension:
+def _dimension_from_spec(j, spec) -> Dimension:
     """A dimension from its specification by the user for coordinate j."""
     if isinstance(spec, Dimension):
         return spec
@@ -139,7 +139,7 @@ def search_space(spec) -> SearchSpace:
     if isinstance(spec, SearchSpace):
         return spec
     if isinstance(spec, dict):
-        parts = tuple(dimension_from_spec(name, part) for name, part in spec.items())
+        parts = tuple(_dimension_from_spec(name, part) for name, part in spec.items())
         return SearchSpace(parts, tuple(spec))
     if isinstance(spec, np.ndarray) and spec.ndim == 2 and spec.shape[1] == 2:
         spec = [tuple(row) for row in spec]
@@ -147,7 +147,7 @@ def search_space(spec) -> SearchSpace:
         raise ValueError(
             f"a space is a list of ranges; for one coordinate: [{spec!r}]."
         )
-    parts = tuple(dimension_from_spec(j, part) for j, part in enumerate(spec))
+    parts = tuple(_dimension_from_spec(j, part) for j, part in enumerate(spec))
     if not parts:
         raise ValueError("a space needs at least one coordinate.")
     return SearchSpace(parts)
@@ -190,8 +190,8 @@ def mutated_coordinates(shape, rate, rng):
     """Mask of mutated coordinates: each with probability `rate`, at least one."""
     *lead, d = shape
     change = rng.random(shape) < rate
-    one = rng.integers(d, size=lead)
-    np.put_along_axis(change, one[..., None], True, axis=-1)
+    forced = rng.integers(d, size=lead)
+    np.put_along_axis(change, forced[..., None], True, axis=-1)
     return change
 
 
@@ -206,9 +206,11 @@ def mutate_points(levels, U, scale, change, rng):
     )
     if levels.any():
         k = np.maximum(levels, 1)
-        now = np.minimum((U * k).astype(int), k - 1)
-        other = (now + 1 + rng.integers(np.maximum(k - 1, 1), size=U.shape)) % k
-        cell = (np.where(change, other, now) + 0.5) / k
+        current = np.minimum((U * k).astype(int), k - 1)
+        replacement = (
+            current + 1 + rng.integers(np.maximum(k - 1, 1), size=U.shape)
+        ) % k
+        cell = (np.where(change, replacement, current) + 0.5) / k
         V = np.where(levels > 0, cell, V)
     return V
 

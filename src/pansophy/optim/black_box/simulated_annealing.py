@@ -37,7 +37,7 @@ DOWN = np.exp(-0.1 * GOAL)
 LEAST = 1e-8  # proposals shorter than this end a run
 
 
-class State(NamedTuple):
+class AnnealingState(NamedTuple):
     """The chains and the best point so far."""
 
     position: Any  # the best point
@@ -101,22 +101,22 @@ def simulated_annealing(
     array([ 1., -2.])
     """
     rng = make_rng(random_state)
-    where = search_space(where)
-    values = vectorized_objective(f, where, vectorised)
-    moves = moves or max(50, 20 * where.d)
-    U = rng.random((n_chains, where.d))
+    space = search_space(where)
+    values = vectorized_objective(f, space, vectorised)
+    moves = moves or max(50, 20 * space.d)
+    U = rng.random((n_chains, space.d))
     if x is not None:
-        U[0] = where.unit(x)
+        U[0] = space.unit(x)
     v = values(U)
     evaluations = n_chains
     if temperature is None:
-        pilot = values(rng.random((20, where.d)))
+        pilot = values(rng.random((20, space.d)))
         pilot = pilot[np.isfinite(pilot)]
         temperature = float(np.std(pilot)) if len(pilot) else 1.0
         evaluations += 20
     first = temperature
     temperature_at = first if callable(first) else lambda t: first * cooling**t
-    levels = where.levels
+    levels = space.levels
     any_real = bool(np.any(levels == 0))
     any_discrete = bool(levels.any())
 
@@ -156,13 +156,15 @@ def simulated_annealing(
             if w[k] < best:
                 best_u = V[k].copy()
                 best = float(w[k])
-        position = s.position if best_u is None else where.point(best_u)
+        position = s.position if best_u is None else space.point(best_u)
         count = s.evaluations + moves * len(U)
-        return State(position, best, count, U, v, scale, s.round + 1, T)
+        return AnnealingState(position, best, count, U, v, scale, s.round + 1, T)
 
     k = int(np.argmin(v))
     scale = np.full(n_chains, 0.3)
-    start = State(where.point(U[k]), float(v[k]), evaluations, U, v, scale, 0, 0.0)
+    start = AnnealingState(
+        space.point(U[k]), float(v[k]), evaluations, U, v, scale, 0, 0.0
+    )
     return iterate(
         step,
         start,

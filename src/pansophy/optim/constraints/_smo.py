@@ -17,7 +17,7 @@ STAGGER = 24  # numbers between work arrays: equal offsets in a page would colli
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
+def _move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
     """Change the scores of begin..end by a pair step, eq. (3).
 
     Returns the largest score of those that may grow, and the smallest of those that
@@ -33,17 +33,17 @@ def move_scores(score, Ki, Kj, move, blocked_high, blocked_low, begin, end):
     for t in range(values.shape[0]):
         e = values[t] - move * (i_row[t] - j_row[t])
         values[t] = e
-        up = np.float64(e + no_higher[t]).view(np.int64)
-        top = max(top, up ^ ((up >> 63) & LOWER_BITS))
-        down = np.float64(e + no_lower[t]).view(np.int64)
-        bottom = min(bottom, down ^ ((down >> 63) & LOWER_BITS))
+        bits_up = np.float64(e + no_higher[t]).view(np.int64)
+        top = max(top, bits_up ^ ((bits_up >> 63) & LOWER_BITS))
+        bits_down = np.float64(e + no_lower[t]).view(np.int64)
+        bottom = min(bottom, bits_down ^ ((bits_down >> 63) & LOWER_BITS))
     top = np.int64(top ^ ((top >> 63) & LOWER_BITS))
     bottom = np.int64(bottom ^ ((bottom >> 63) & LOWER_BITS))
     return top.view(np.float64), bottom.view(np.float64)
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def place_of_score(score, blocked_high, top, begin, end):
+def _place_of_score(score, blocked_high, top, begin, end):
     """The first variable of begin..end that may grow and has this score."""
     values = score[begin:end]
     no_higher = blocked_high[begin:end]
@@ -54,7 +54,7 @@ def place_of_score(score, blocked_high, top, begin, end):
 
 
 @compiled(inner=True, fastmath=FASTMATH_NO_NAN)
-def best_partner(K, diagonal, score, blocked_low, first, begin, end):
+def _best_partner(K, diagonal, score, blocked_low, first, begin, end):
     """The partner of `first` among begin..end that promises most, eq. (5); -1 if none.
 
     The lowest bits of a gain make way for its place, so that one maximum gives both.
@@ -64,12 +64,12 @@ def best_partner(K, diagonal, score, blocked_low, first, begin, end):
     no_lower = blocked_low[begin:end]
     curvature = diagonal[begin:end]
     top = score[first]
-    own = diagonal[first]
+    own_diagonal = diagonal[first]
     best = np.int64(0)
     for t in range(values.shape[0]):
         b = top - (values[t] + no_lower[t])
         b = b if b > 0.0 else 0.0
-        q = own + curvature[t] - 2 * row[t]
+        q = own_diagonal + curvature[t] - 2 * row[t]
         q = q if q > SMALLEST_CURVATURE else SMALLEST_CURVATURE
         gain = np.float64(b * b / q).view(np.int64)
         best = max(best, (gain & ~PLACE_BITS) | np.int64(t))
@@ -109,14 +109,14 @@ def optimize_pairs(K, low, high, split, beta, score, tol, n_steps):
         for begin, end in ((0, split), (split, k)):
             if begin == end:
                 continue
-            top, bottom = move_scores(
+            top, bottom = _move_scores(
                 score, Ki, Kj, move, blocked_high, blocked_low, begin, end
             )
             far = max(far, top - bottom)
             if top == -np.inf or step == n_steps:
                 continue
-            first = place_of_score(score, blocked_high, top, begin, end)
-            partner = best_partner(K, diagonal, score, blocked_low, first, begin, end)
+            first = _place_of_score(score, blocked_high, top, begin, end)
+            partner = _best_partner(K, diagonal, score, blocked_low, first, begin, end)
             if partner < 0:
                 continue
             gap = top - score[partner]

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ..numeric_derivatives import numeric_gradient, numeric_jacobian
 from .duality import (
@@ -42,7 +42,7 @@ from .duality import (
 MANY = 300  # unknowns from which the trust-region method is preferred
 
 
-class State(NamedTuple):
+class ConstrainedState(NamedTuple):
     """Solution of `constrained` with its multipliers and KKT residuals."""
 
     position: np.ndarray  # x
@@ -93,49 +93,51 @@ def lagrange_newton(
     grad_L = lambda u, p: grad_f(u) - evaluate_constraints(equalities, u).Jh.T @ p
 
     def state(x, p=None) -> LagrangePoint:
-        here = evaluate_constraints(equalities, x)
+        values = evaluate_constraints(equalities, x)
         g = grad_f(x)
-        p = np.linalg.lstsq(here.Jh.T, g, rcond=None)[0] if p is None else p
-        error = max(largest_magnitude(g - here.Jh.T @ p), largest_magnitude(here.h))
+        p = np.linalg.lstsq(values.Jh.T, g, rcond=None)[0] if p is None else p
+        error = max(
+            _largest_magnitude(g - values.Jh.T @ p), _largest_magnitude(values.h)
+        )
         return LagrangePoint(x, float(f(x)), p, error)
 
     def step(s):
-        here = evaluate_constraints(equalities, s.position)
+        values = evaluate_constraints(equalities, s.position)
         g = grad_f(s.position)
         W = numeric_jacobian(lambda u: grad_L(u, s.prices), s.position)
-        dx, p = newton_pair((W + W.T) / 2, here.Jh, g, here.h)
-        return merit_line_search(equalities, state, s, dx, p, g @ dx, here.h)
+        dx, p = _newton_pair((W + W.T) / 2, values.Jh, g, values.h)
+        return _merit_line_search(equalities, state, s, dx, p, g @ dx, values.h)
 
     change = lambda old, new: new.error
     run = iterate(step, state(x), max_iter=max_iter, tol=tol, change=change, task=task)
     stuck = run.reason == "tolerance" and run.state.error > tol
-    return run._replace(reason="stalled") if stuck else run
+    return run._replace(reason=StopReason.STALLED) if stuck else run
 
 
-def largest_magnitude(v) -> float:
+def _largest_magnitude(v) -> float:
     """max |v_j|, 0 for an empty array."""
     return float(np.max(np.abs(v), initial=0.0))
 
 
-def newton_pair(W, J, g, h):
+def _newton_pair(W, J, g, h):
     """Newton step dx and multipliers p of eq. (1).
 
     W is shifted to be positive definite on the null space of J.
     """
     Z = scipy.linalg.null_space(J) if len(J) else np.eye(len(g))
     low = np.linalg.eigvalsh(Z.T @ W @ Z)[0] if Z.shape[1] else 1.0
-    floor = 1e-8 * max(largest_magnitude(W), 1.0)
+    floor = 1e-8 * max(_largest_magnitude(W), 1.0)
     if low < floor:
-        W = W + (floor - low + 1e-3 * max(largest_magnitude(W), 1.0)) * np.eye(len(g))
+        W = W + (floor - low + 1e-3 * max(_largest_magnitude(W), 1.0)) * np.eye(len(g))
     m = len(J)
     A = np.block([[W, -J.T], [J, np.zeros((m, m))]])
-    out = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
-    return out[: len(g)], out[len(g) :]
+    solution = np.linalg.lstsq(A, -np.concatenate([g, h]), rcond=None)[0]
+    return solution[: len(g)], solution[len(g) :]
 
 
-def merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
+def _merit_line_search(equalities, state, s, dx, p, along, h) -> LagrangePoint:
     """The longest of dx, dx/2, ... that lowers the merit (2), or halves the error."""
-    m = 2 * max(largest_magnitude(p), largest_magnitude(s.prices)) + 1e-8
+    m = 2 * max(_largest_magnitude(p), _largest_magnitude(s.prices)) + 1e-8
 
     def infeasibility(x):
         return float(np.sum(np.abs(evaluate_constraints(equalities, x).h)))
@@ -210,24 +212,24 @@ def constrained(
         method = "slsqp" if len(x) < MANY else "trust-constr"
     started = time.perf_counter()
     grad_f = gradient or (lambda u: numeric_gradient(f, u))
-    solution, trace, reason = by_scipy(
+    solution, trace, reason = _by_scipy(
         f, x, constraints, grad_f, bounds, method, max_iter, tol, task
     )
-    every = [*constraints, *bounds_as_constraints(bounds, len(x))]
-    kkt = kkt_residuals(f, solution, every, gradient=grad_f)
+    all_constraints = [*constraints, *bounds_as_constraints(bounds, len(x))]
+    kkt = kkt_residuals(f, solution, all_constraints, gradient=grad_f)
     if reason != "interrupted" and kkt.worst > tol / 100:
-        solution, kkt = refine_on_active_set(f, solution, every, grad_f, kkt)
+        solution, kkt = _refine_on_active_set(f, solution, all_constraints, grad_f, kkt)
     if reason == "tolerance" and kkt.worst > tol:
         reason = "kkt"
     elif reason == "max_iter" and kkt.worst <= tol:
         reason = "tolerance"
-    state = State(solution, float(f(solution)), kkt.prices, kkt)
+    state = ConstrainedState(solution, float(f(solution)), kkt.prices, kkt)
     trace = np.asarray([*trace, state.objective])
     seconds = time.perf_counter() - started
     return Result(state, len(trace), reason, {"objective": trace}, seconds)
 
 
-def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
+def _by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     """SciPy's solution, the objective after each step, and the reason for stopping."""
     from scipy.optimize import minimize
 
@@ -245,7 +247,7 @@ def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         last = np.array(u)
         trace.append(float(f(last)))
         child = task.child(f"step {len(trace)}")
-        if child.end(State(last, trace[-1], ((), ()))):
+        if child.end(ConstrainedState(last, trace[-1], ((), ()))):
             stopped = True
             raise StopIteration
 
@@ -255,7 +257,7 @@ def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
     try:
         with warnings.catch_warnings():  # of SciPy, about linear functions and rounding
             warnings.simplefilter("ignore")
-            out = minimize(
+            solution = minimize(
                 f,
                 x,
                 jac=gradient,
@@ -269,10 +271,10 @@ def by_scipy(f, x, constraints, gradient, bounds, method, max_iter, tol, task):
         return last, trace, "interrupted"
     if stopped:
         return last, trace, "callback"
-    return out.x, trace, "max_iter" if out.nit >= max_iter else "tolerance"
+    return solution.x, trace, "max_iter" if solution.nit >= max_iter else "tolerance"
 
 
-def refine_on_active_set(f, x, constraints, gradient, kkt):
+def _refine_on_active_set(f, x, constraints, gradient, kkt):
     """x and its KKT residuals after `lagrange_newton` on the active constraints.
 
     Active constraints hold with equality and have a positive multiplier.

@@ -66,15 +66,17 @@ def bounds_as_constraints(bounds, d) -> list[Constraint]:
     if bounds is None:
         return []
     pairs = bounds_array(bounds, d)
-    out = []
+    constraints = []
     eye = np.eye(d)
     for sign, b in ((-1.0, pairs[:, 0]), (1.0, pairs[:, 1])):
-        at = np.flatnonzero(np.isfinite(b))
-        if len(at):
-            slope = sign * eye[at]
-            inside = lambda x, s=sign, b=b, at=at: s * (x[at] - b[at])
-            out.append(inequality_constraint(inside, lambda x, slope=slope: slope))
-    return out
+        bounded = np.flatnonzero(np.isfinite(b))
+        if len(bounded):
+            slope = sign * eye[bounded]
+            inside = lambda x, s=sign, b=b, at=bounded: s * (x[at] - b[at])
+            constraints.append(
+                inequality_constraint(inside, lambda x, slope=slope: slope)
+            )
+    return constraints
 
 
 def bounds_array(bounds, d):
@@ -103,12 +105,16 @@ class ConstraintValues(NamedTuple):
 def evaluate_constraints(constraints, x) -> ConstraintValues:
     """Values and Jacobians of the constraints at x, equalities first."""
     d = len(x)
-    out = []
+    values_and_slopes = []
     for equality in (True, False):
-        some = [c for c in constraints if c.equality is equality]
-        out.append(np.concatenate([c.value(x) for c in some] or [np.empty(0)]))
-        out.append(np.concatenate([c.slope(x) for c in some] or [np.empty((0, d))]))
-    return ConstraintValues(*out)
+        chosen = [c for c in constraints if c.equality is equality]
+        values_and_slopes.append(
+            np.concatenate([c.value(x) for c in chosen] or [np.empty(0)])
+        )
+        values_and_slopes.append(
+            np.concatenate([c.slope(x) for c in chosen] or [np.empty((0, d))])
+        )
+    return ConstraintValues(*values_and_slopes)
 
 
 class KKT(NamedTuple):
@@ -129,7 +135,7 @@ class KKT(NamedTuple):
         return ", ".join(f"{n} {v:.1e}" for n, v in zip(names, self[:4], strict=True))
 
 
-def best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
+def _best_prices(slope, held: ConstraintValues, tol) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers p and a that minimise the residual of eq. (3).
 
     a = 0 for inactive constraints, g < -tol, and a >= 0 for active ones.
@@ -180,7 +186,7 @@ def kkt_residuals(
         [*constraints, *bounds_as_constraints(bounds, len(x))], x
     )
     if prices is None:
-        p, a = best_prices(g, held, active)
+        p, a = _best_prices(g, held, active)
     else:
         p, a = (np.atleast_1d(np.asarray(v, dtype=float)) for v in prices)
     largest = lambda v: float(np.max(v, initial=0.0)) + 0.0  # no -0.0

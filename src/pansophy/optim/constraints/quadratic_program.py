@@ -32,7 +32,7 @@ SHORT = 0.995  # of the way to the boundary
 RIDGE = 1e-13  # added to the diagonal of the system, in units of its size
 
 
-class State(NamedTuple):
+class QuadraticProgramState(NamedTuple):
     """An interior point with its slacks and multipliers."""
 
     position: np.ndarray  # x
@@ -60,7 +60,7 @@ class Programme(NamedTuple):
     low: np.ndarray  # coordinates with a lower bound
     high: np.ndarray
 
-    def state(self, x, nu, s, z) -> State:
+    def state(self, x, nu, s, z) -> QuadraticProgramState:
         """State with objective, gap and residual at a point."""
         k = self.given
         m = k + len(self.low)
@@ -70,12 +70,14 @@ class Programme(NamedTuple):
         value = 0.5 * float(x @ self.P @ x) + float(self.q @ x)
         dual, equal, inside = self.residuals(x, nu, s, z)
         parts = [
-            largest_entry(dual) / (1 + largest_entry(self.q)),
-            largest_entry(equal) / (1 + largest_entry(self.b)),
-            largest_entry(inside) / (1 + largest_entry(self.h)),
+            _largest_entry(dual) / (1 + _largest_entry(self.q)),
+            _largest_entry(equal) / (1 + _largest_entry(self.b)),
+            _largest_entry(inside) / (1 + _largest_entry(self.h)),
         ]
         gap = float(s @ z)
-        return State(x, nu, z[:k], lower, upper, value, gap, max(parts), s, z)
+        return QuadraticProgramState(
+            x, nu, z[:k], lower, upper, value, gap, max(parts), s, z
+        )
 
     def residuals(self, x, nu, s, z):
         """Residuals of eq. (2) without the products s_i z_i."""
@@ -83,22 +85,22 @@ class Programme(NamedTuple):
         return dual, self.A @ x - self.b, self.G @ x + s - self.h
 
 
-def largest_entry(v):
+def _largest_entry(v):
     """max |v_j|, 0 for an empty array."""
     return float(np.abs(v).max(initial=0.0))
 
 
-def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
+def _assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     """Check shapes and append the bounds to the rows of G."""
     q = np.atleast_1d(np.asarray(q, dtype=float))
     n = len(q)
     P = np.asarray(P, dtype=float)
     if P.shape != (n, n):
         raise ValueError(f"P must have shape {(n, n)} to go with q, got {P.shape}.")
-    if largest_entry(P - P.T) > 1e-10 * (1 + largest_entry(P)):
+    if _largest_entry(P - P.T) > 1e-10 * (1 + _largest_entry(P)):
         raise ValueError("P must be symmetric.")
-    A, b = matrix_and_right_side(A, b, n, "A", "b")
-    G, h = matrix_and_right_side(G, h, n, "G", "h")
+    A, b = _matrix_and_right_side(A, b, n, "A", "b")
+    G, h = _matrix_and_right_side(G, h, n, "G", "h")
     eye = np.eye(n)
     lb = np.broadcast_to(-np.inf if lower is None else lower, (n,)).astype(float)
     ub = np.broadcast_to(np.inf if upper is None else upper, (n,)).astype(float)
@@ -119,7 +121,7 @@ def assemble_program(P, q, A, b, G, h, lower, upper) -> Programme:
     )
 
 
-def matrix_and_right_side(M, v, n, name, side):
+def _matrix_and_right_side(M, v, n, name, side):
     """A matrix and its right-hand side as arrays; empty ones if both are None."""
     if (M is None) != (v is None):
         raise ValueError(f"{name} and {side} go together.")
@@ -134,7 +136,7 @@ def matrix_and_right_side(M, v, n, name, side):
     return M, v
 
 
-def kkt_solver(prog, w):
+def _kkt_solver(prog, w):
     """A function that solves the system of eq. (2) for the ratios w = z / s."""
     from scipy import linalg as sl
 
@@ -144,48 +146,48 @@ def kkt_solver(prog, w):
     K[:n, :n] = prog.P + (prog.G.T * w) @ prog.G
     K[n:, :n] = prog.A
     K[:n, n:] = -prog.A.T
-    at = np.arange(n + m)
-    K[at, at] += RIDGE * max(largest_entry(prog.P), 1.0)
+    diagonal = np.arange(n + m)
+    K[diagonal, diagonal] += RIDGE * max(_largest_entry(prog.P), 1.0)
     lu = sl.lu_factor(K, check_finite=False)
     return lambda right: sl.lu_solve(lu, right, check_finite=False)
 
 
-def predictor_corrector_step(prog, t) -> State:
+def _predictor_corrector_step(prog, t) -> QuadraticProgramState:
     """One predictor-corrector step of Mehrotra."""
     x, nu, s, z = t.position, t.equality, t.slack, t.pressure
     n = len(x)
     dual, equal, inside = prog.residuals(x, nu, s, z)
     w = z / s if len(s) else z
-    solve = kkt_solver(prog, w)
+    solve = _kkt_solver(prog, w)
 
     def direction(products):
         """Newton's step where s z changes by -products."""
         push = prog.G.T @ ((products - z * inside) / s if len(s) else s)
-        out = solve(np.concatenate([push - dual, -equal]))
-        dx = out[:n]
+        newton_step = solve(np.concatenate([push - dual, -equal]))
+        dx = newton_step[:n]
         ds = -inside - prog.G @ dx
         dz = -(products + z * ds) / s if len(s) else s
-        return dx, out[n:], ds, dz
+        return dx, newton_step[n:], ds, dz
 
     move = direction(s * z)
     if len(s):
         mu = float(s @ z) / len(s)
         near = (
-            longest_feasible_step(s, move[2], 1.0),
-            longest_feasible_step(z, move[3], 1.0),
+            _longest_feasible_step(s, move[2], 1.0),
+            _longest_feasible_step(z, move[3], 1.0),
         )
         ahead = float((s + near[0] * move[2]) @ (z + near[1] * move[3])) / len(s)
         aim = mu * (ahead / mu) ** 3 if mu > 0 else 0.0
         move = direction(s * z + move[2] * move[3] - aim)
     length = min(
-        longest_feasible_step(s, move[2], SHORT),
-        longest_feasible_step(z, move[3], SHORT),
+        _longest_feasible_step(s, move[2], SHORT),
+        _longest_feasible_step(z, move[3], SHORT),
     )
     x, nu, s, z = (a + length * d for a, d in zip((x, nu, s, z), move, strict=True))
     return prog.state(x, nu, s, z)
 
 
-def longest_feasible_step(v, d, share):
+def _longest_feasible_step(v, d, share):
     """The longest step of at most 1 along d that keeps v > 0."""
     decreasing = d < 0
     if not decreasing.any():
@@ -193,20 +195,20 @@ def longest_feasible_step(v, d, share):
     return min(1.0, share * float(np.min(-v[decreasing] / d[decreasing])))
 
 
-def interior_start(prog) -> State:
+def _interior_start(prog) -> QuadraticProgramState:
     """Initial state with slacks and multipliers well inside the boundary."""
     k = len(prog.h)
-    out = kkt_solver(prog, np.ones(k))(
+    solution = _kkt_solver(prog, np.ones(k))(
         np.concatenate([prog.G.T @ prog.h - prog.q, prog.b])
     )
-    x = out[: len(prog.q)]
-    nu = out[len(prog.q) :]
+    x = solution[: len(prog.q)]
+    nu = solution[len(prog.q) :]
     r = prog.h - prog.G @ x
     at_least_one = lambda v: v + max(0.0, 1.0 - float(v.min(initial=1.0)))
     return prog.state(x, nu, at_least_one(r), at_least_one(-r))
 
 
-def refine_on_active_rows(prog, t) -> State:
+def _refine_on_active_rows(prog, t) -> QuadraticProgramState:
     """Solve eq. (2) with the active rows as equalities, if that keeps all signs."""
     active = t.pressure > t.slack
     B = np.vstack([-prog.A, prog.G[active]])
@@ -217,13 +219,13 @@ def refine_on_active_rows(prog, t) -> State:
     K[n:, :n] = B
     K[:n, n:] = B.T
     right = np.concatenate([-prog.q, -prog.b, prog.h[active]])
-    out = np.linalg.lstsq(K, right, rcond=1e-13)[0]
+    solution = np.linalg.lstsq(K, right, rcond=1e-13)[0]
     z = np.zeros(len(prog.h))
-    z[active] = out[n + len(prog.b) :]
-    x = out[:n]
-    nu = out[n : n + len(prog.b)]
+    z[active] = solution[n + len(prog.b) :]
+    x = solution[:n]
+    nu = solution[n : n + len(prog.b)]
     s = prog.h - prog.G @ x
-    noise = 1e-9 * (1 + largest_entry(prog.h))
+    noise = 1e-9 * (1 + _largest_entry(prog.h))
     if z.min(initial=0.0) < -noise or s.min(initial=0.0) < -noise:
         return t
     new = prog.state(x, nu, np.maximum(s, 0.0), np.maximum(z, 0.0))
@@ -263,15 +265,15 @@ def quadratic_program(
     >>> run.state.position.round(6) + 0.0, run.state.equality.round(6)
     (array([1., 0.]), array([-1.]))
     """
-    prog = assemble_program(P, q, A, b, G, h, lower, upper)
+    prog = _assemble_program(P, q, A, b, G, h, lower, upper)
 
     def change(old, new):
         return max(new.residual, new.gap / (1 + abs(new.objective)))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         run = iterate(
-            lambda t: predictor_corrector_step(prog, t),
-            interior_start(prog),
+            lambda t: _predictor_corrector_step(prog, t),
+            _interior_start(prog),
             max_iter=max_iter,
             tol=tol,
             change=change,
@@ -279,5 +281,5 @@ def quadratic_program(
             task=task,
         )
     if run.reason == "tolerance":
-        run = run._replace(state=refine_on_active_rows(prog, run.state))
+        run = run._replace(state=_refine_on_active_rows(prog, run.state))
     return run

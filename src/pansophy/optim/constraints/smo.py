@@ -223,9 +223,9 @@ class RowCache:
         used = self.capacity
         self.capacity = int(min(self.n, len(self.flat) // len(kept)))
         self.buffer = self.flat[: self.capacity * len(kept)].reshape(self.capacity, -1)
-        more = self.capacity - used
-        self.owner = np.concatenate([self.owner, np.full(more, -1)])
-        self.used = np.concatenate([self.used, np.zeros(more, np.int64)])
+        n_free = self.capacity - used
+        self.owner = np.concatenate([self.owner, np.full(n_free, -1)])
+        self.used = np.concatenate([self.used, np.zeros(n_free, np.int64)])
         self.columns = self.columns[kept]
         self.evicted = False
 
@@ -241,8 +241,8 @@ class RowCache:
         """
         from . import _smo as loops
 
-        every = len(index) == self.n and (np.diff(index) == 1).all()
-        if every and self.whole is not None and self.dtype == np.float64:
+        is_every_row = len(index) == self.n and (np.diff(index) == 1).all()
+        if is_every_row and self.whole is not None and self.dtype == np.float64:
             return self.whole
         if hasattr(self.rows, "square"):
             return self.rows.square(index)
@@ -295,12 +295,12 @@ class RowCache:
         return out
 
 
-def increasable_and_decreasable(beta, low, high):
+def _increasable_and_decreasable(beta, low, high):
     """Masks of the variables that may grow, and that may fall."""
     return beta < high, beta > low
 
 
-def group_masks(group) -> list:
+def _group_masks(group) -> list:
     """The members of each group as masks; True for a single group."""
     return [group == 0, group == 1] if group.any() else [True]
 
@@ -308,10 +308,12 @@ def group_masks(group) -> list:
 def kkt_ends(scores, beta, problem, masks=None):
     """Both sides of eq. (4) for each group: largest and smallest score, (groups, 2)."""
     xp = arrays.namespace(scores)
-    up, down = increasable_and_decreasable(beta, problem.low, problem.high)
+    may_rise, may_fall = _increasable_and_decreasable(beta, problem.low, problem.high)
     ends = []
-    for here in group_masks(problem.group) if masks is None else masks:
-        rising, falling = (up, down) if here is True else (up & here, down & here)
+    for mask in _group_masks(problem.group) if masks is None else masks:
+        rising, falling = (
+            (may_rise, may_fall) if mask is True else (may_rise & mask, may_fall & mask)
+        )
         ends.append(xp.max(xp.where(rising, scores, -xp.inf)))
         ends.append(xp.min(xp.where(falling, scores, xp.inf)))
     if not arrays.is_foreign(scores):
@@ -327,19 +329,19 @@ def kkt_violation(ends) -> float:
 def group_multipliers(scores, beta, problem):
     """The multiplier of each group's sum: its free scores' mean, or the middle."""
     free = (beta > problem.low) & (beta < problem.high)
-    masks = group_masks(problem.group)
+    masks = _group_masks(problem.group)
     values = []
     for group, ends in zip(masks, kkt_ends(scores, beta, problem, masks), strict=True):
-        here = free if group is True else free & group
-        if here.any():
-            values.append(float(scores[here].mean()))
+        is_free_here = free if group is True else free & group
+        if is_free_here.any():
+            values.append(float(scores[is_free_here].mean()))
             continue
         known = [end for end in ends if np.isfinite(end)]
         values.append(float(np.mean(known)) if known else 0.0)
     return values
 
 
-def largest_among(values, candidates, count):
+def _largest_among(values, candidates, count):
     """At most `count` places of the largest values among the candidates, a mask."""
     if arrays.is_foreign(values):
         xp = arrays.namespace(values)
@@ -360,18 +362,18 @@ def choose_working_set(scores, up, down, masks, previous, size):
     """
     share = max((size // 4 if len(previous) else size // 2) // len(masks), 1)
     chosen = []
-    for here in masks:
-        chosen.append(largest_among(scores, up & here, share))
-        chosen.append(largest_among(-scores, down & here, share))
+    for mask in masks:
+        chosen.append(_largest_among(scores, up & mask, share))
+        chosen.append(_largest_among(-scores, down & mask, share))
     if len(previous):
-        is_free = values_at(previous, up & down)[0]
+        is_free = _values_at(previous, up & down)[0]
         chosen += [previous[is_free], previous]
     chosen = np.concatenate(chosen)
     _, first = np.unique(chosen, return_index=True)
     return np.sort(chosen[np.sort(first)[:size]])
 
 
-def values_at(places, *vectors) -> list:
+def _values_at(places, *vectors) -> list:
     """The entries at some places of vectors of one kind, in main memory."""
     if not arrays.is_foreign(vectors[0]):
         return [vector[places] for vector in vectors]
@@ -441,8 +443,8 @@ class DualSolver:
         self.vectors = DualProblem(*(self.cache.asarray(field) for field in active))
         self.place_of_scores = self.cache.asarray(place)
         self.masks = [
-            here if here is True else self.cache.asarray(here)
-            for here in group_masks(active.group)
+            mask if mask is True else self.cache.asarray(mask)
+            for mask in _group_masks(active.group)
         ]
 
     def initial_state(self, beta=None):
@@ -466,8 +468,8 @@ class DualSolver:
 
     def active_part(self, beta):
         """The multipliers of the active variables; not a copy if these are all."""
-        every = len(self.variables) == len(self.problem.row)
-        return beta if every else beta[self.variables]
+        is_complete = len(self.variables) == len(self.problem.row)
+        return beta if is_complete else beta[self.variables]
 
     def state_at(self, beta, products, value, at, steps, stalled=False):
         active_beta = self.active_part(beta)
@@ -504,39 +506,39 @@ class DualSolver:
         scores = self.scores(s.products)
         active_beta = self.active_part(s.beta)
         bounds = self.vectors.low, self.vectors.high
-        up, down = increasable_and_decreasable(active_beta, *bounds)
+        may_rise, may_fall = _increasable_and_decreasable(active_beta, *bounds)
         if self.iteration % GROWTH_PERIOD == 0:
-            n_free = int(arrays.namespace(up).count_nonzero(up & down))
+            n_free = int(arrays.namespace(may_rise).count_nonzero(may_rise & may_fall))
             if n_free > self.working:  # they need each other to converge
                 self.working = min(2 * self.working, self.max_working)
         if len(self.variables) <= self.working:
-            at = np.arange(len(self.variables))
+            chosen = np.arange(len(self.variables))
         else:
             previous = self.still_active(s.working)
-            at = choose_working_set(
-                scores, up, down, self.masks, previous, self.working
+            chosen = choose_working_set(
+                scores, may_rise, may_fall, self.masks, previous, self.working
             )
         if len(self.masks) > 1:
-            at = at[np.argsort(p.group[at], kind="stable")]
-        split = len(at) - int(p.group[at].sum())
-        places = self.place[at]
+            chosen = chosen[np.argsort(p.group[chosen], kind="stable")]
+        split = len(chosen) - int(p.group[chosen].sum())
+        places = self.place[chosen]
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
         entry = float(np.abs(np.diagonal(square)).max(initial=0.0))
         self.largest_entry = max(self.largest_entry, entry)
-        before, start = values_at(at, active_beta, scores)
-        beta, e = before.copy(), start.copy()
+        old_beta, start = _values_at(chosen, active_beta, scores)
+        beta, e = old_beta.copy(), start.copy()
         tol = self.tol
-        if len(at) < len(self.variables):
+        if len(chosen) < len(self.variables):
             tol = max(tol / 2, INNER * s.violation)
-        most = min(STEPS_PER_VARIABLE * len(at), self.max_steps - s.steps)
+        max_steps = min(STEPS_PER_VARIABLE * len(chosen), self.max_steps - s.steps)
         steps = loops.optimize_pairs(
-            square, p.low[at], p.high[at], split, beta, e, tol, most
+            square, p.low[chosen], p.high[chosen], split, beta, e, tol, max_steps
         )
-        change = beta - before
+        change = beta - old_beta
         value = s.objective - 0.5 * float(change @ (start + e))
-        return self.moved(s, at, change, beta, slots, value, steps)
+        return self.moved(s, chosen, change, beta, slots, value, steps)
 
     def still_active(self, variables):
         """The places of those of some variables that are active, which ascend."""
@@ -561,25 +563,27 @@ class DualSolver:
         self.clipped = False
         p = self.active
         active_beta = arrays.to_numpy(self.active_part(s.beta))
-        at = np.flatnonzero((active_beta > p.low) & (active_beta < p.high))
+        inside = np.flatnonzero((active_beta > p.low) & (active_beta < p.high))
         if len(p.row) > len(self.cache.columns):
-            _, first = np.unique(self.place[at], return_index=True)
-            at = at[first]  # one variable of a row
-        if not 2 <= len(at) <= min(MAX_FREE, self.cache.capacity):
+            _, first = np.unique(self.place[inside], return_index=True)
+            inside = inside[first]  # one variable of a row
+        if not 2 <= len(inside) <= min(MAX_FREE, self.cache.capacity):
             return s
-        places = self.place[at]
+        places = self.place[inside]
         index = self.cache.columns[places]
         slots = self.cache.slots_of(index)
         square = self.cache.square(index, slots, places)
-        e = values_at(at, self.scores(s.products))[0]
-        direction = newton_direction(square, e, p.group[at])
+        e = _values_at(inside, self.scores(s.products))[0]
+        direction = _newton_direction(square, e, p.group[inside])
         curved = square @ direction
         slope = float(e @ direction)
         curvature = float(direction @ curved)
         if not slope > 0:
             return s
         room = np.where(
-            direction > 0, p.high[at] - active_beta[at], active_beta[at] - p.low[at]
+            direction > 0,
+            p.high[inside] - active_beta[inside],
+            active_beta[inside] - p.low[inside],
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(direction != 0, room / np.abs(direction), np.inf)
@@ -587,17 +591,19 @@ class DualSolver:
         length = min(slope / curvature if curvature > 0 else np.inf, ratio[nearest])
         if not np.isfinite(length):
             length = 1e12 / max(np.abs(direction).max(), 1e-300)
-        values = active_beta[at] + length * direction
-        values = np.clip(values, p.low[at], p.high[at])
+        values = active_beta[inside] + length * direction
+        values = np.clip(values, p.low[inside], p.high[inside])
         if length == ratio[nearest]:
             end = p.high if direction[nearest] > 0 else p.low
-            values[nearest] = end[at[nearest]]
+            values[nearest] = end[inside[nearest]]
         value = s.objective - length * slope + 0.5 * length**2 * curvature
         # a step that met a bound early says that the free set is not the final one
         self.clipped = length < 0.5 * slope / max(curvature, 1e-300)
         self.newton_wait = min(2 * self.newton_wait, 64) if self.clipped else 1
         self.next_newton = self.iteration + self.newton_wait
-        new = self.moved(s, at, values - active_beta[at], values, slots, value, 1)
+        new = self.moved(
+            s, inside, values - active_beta[inside], values, slots, value, 1
+        )
         return new._replace(working=s.working, stalled=s.stalled)
 
     def extrapolate(self, old, new):
@@ -633,8 +639,8 @@ class DualSolver:
         beta[self.cache.asarray(self.variables)] = values
         products = new.products + length * change
         value = new.objective - length * slope + 0.5 * length**2 * curvature
-        at = self.state_at(beta, products, value, new.working, new.steps + 1)
-        return at._replace(stalled=new.stalled)
+        lowest = self.state_at(beta, products, value, new.working, new.steps + 1)
+        return lowest._replace(stalled=new.stalled)
 
     def shrink(self, s):
         """Drop rows whose variables stay at their bounds, once the cache is full."""
@@ -706,7 +712,7 @@ class DualSolver:
         best = s
         scores = arrays.to_numpy(self.scores(s.products))
         goal = EXACT * max(1.0, float(np.abs(scores).max(initial=0)))
-        given = self.tol
+        old_tol = self.tol
         for _ in range(30):
             if best.violation <= goal:
                 break
@@ -725,7 +731,7 @@ class DualSolver:
             s = new
             if s.violation < best.violation:
                 best = s
-        self.tol = given
+        self.tol = old_tol
         return best
 
     def free_spread(self, s) -> float:
@@ -751,8 +757,10 @@ class DualSolver:
         if self.best is None:
             return False
         waited = self.iteration - self.best_iteration
-        most = ROUNDED_ITERATIONS if self.is_rounded(self.best) else STALL_ITERATIONS
-        return s.steps - self.best.steps > self.patience or waited > most
+        patience = (
+            ROUNDED_ITERATIONS if self.is_rounded(self.best) else STALL_ITERATIONS
+        )
+        return s.steps - self.best.steps > self.patience or waited > patience
 
     def is_rounded(self, s) -> bool:
         """Whether the violation is no larger than rounding errors of K b may be."""
@@ -791,7 +799,7 @@ class DualSolver:
         return result
 
 
-def newton_direction(K, e, group):
+def _newton_direction(K, e, group):
     """d with K d + (one multiplier a group) = e, whose sums over groups are 0.
 
     A singular K (equal rows, fewer columns than rows) gets a jitter, which bends the
@@ -876,7 +884,7 @@ def solve_dual(
     return result._replace(state=s._replace(beta=beta, products=products))
 
 
-class State(NamedTuple):
+class ClassifierDualState(NamedTuple):
     """Multipliers a = y beta of a classifier, and the gradient there."""
 
     position: np.ndarray  # a
@@ -909,7 +917,7 @@ def smo(
     C=1.0,
     *,
     p=None,
-    start: State | None = None,
+    start: ClassifierDualState | None = None,
     max_iter: int = 10_000_000,
     tol: float = 1e-3,
     working: int = WORKING,
@@ -968,7 +976,7 @@ def smo(
         task=task,
     )
     s = run.state
-    state = State(
+    state = ClassifierDualState(
         y * s.beta + 0.0, y * s.products + p, s.objective, s.violation, s.steps
     )
     return run._replace(state=state)

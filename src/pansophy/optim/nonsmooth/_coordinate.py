@@ -39,11 +39,11 @@ def gram_epochs(G, q, w, order, kind, a, b, n_epochs):
 
 
 @compiled(fastmath=FASTMATH)
-def gram_gap(h, q, w, energy, positive, a, b):
+def _gram_gap(h, q, w, energy, positive, a, b):
     """The duality gap from Gram form, where |r|^2 = |y|^2 - w (h + q); a > 0."""
     l1 = 0.0
     square = energy
-    along = energy
+    inner = energy
     top = 0.0
     for j in range(w.shape[0]):
         slope = q[j] - b * w[j]
@@ -51,9 +51,9 @@ def gram_gap(h, q, w, energy, positive, a, b):
         if w[j] != 0:
             l1 += abs(w[j])
             square += w[j] * (b * w[j] - h[j] - q[j])
-            along -= w[j] * h[j]
+            inner -= w[j] * h[j]
     s = a / top if top > a else 1.0
-    return square / 2 + a * l1 - s * along + s * s / 2 * square
+    return square / 2 + a * l1 - s * inner + s * s / 2 * square
 
 
 @compiled(fastmath=FASTMATH)
@@ -63,18 +63,18 @@ def gram_rounds(G, h, q, w, energy, order, kind, positive, a, b, tol, n_rounds):
     Returns whether the gap is that small.
     """
     support = np.empty_like(order)
-    once = np.intp(1)  # a number written in a call would be a type of its own
+    one_epoch = np.intp(1)  # a number written in a call would be a type of its own
     for _ in range(n_rounds):
-        if gram_gap(h, q, w, energy, positive, a, b) <= tol:
+        if _gram_gap(h, q, w, energy, positive, a, b) <= tol:
             return True
-        gram_epochs(G, q, w, order, kind, a, b, once)
+        gram_epochs(G, q, w, order, kind, a, b, one_epoch)
         k = 0
         for j in order:
             if w[j] != 0:
                 support[k] = j
                 k += 1
-        gram_epochs(G, q, w, support[:k], kind, a, b, 4 * once)
-    return gram_gap(h, q, w, energy, positive, a, b) <= tol
+        gram_epochs(G, q, w, support[:k], kind, a, b, 4 * one_epoch)
+    return _gram_gap(h, q, w, energy, positive, a, b) <= tol
 
 
 @compiled(fastmath=FASTMATH)
@@ -225,17 +225,17 @@ def remove_from_factor(R, s, at):
             R[i, j] = R[i, j + 1]
     v = R[at].copy()
     for i in range(at, s - 1):
-        below = R[i + 1]
+        next_row = R[i + 1]
         # rotate (row i + 1, v) so that v loses its entry i + 1
-        length = math.hypot(below[i + 1], v[i + 1])
+        length = math.hypot(next_row[i + 1], v[i + 1])
         if length == 0:
             continue
-        cosine = below[i + 1] / length
+        cosine = next_row[i + 1] / length
         sine = v[i + 1] / length
         row = R[i]
         for j in range(i + 1, s):
-            row[j - 1] = cosine * below[j] + sine * v[j]
-            v[j] = cosine * v[j] - sine * below[j]
+            row[j - 1] = cosine * next_row[j] + sine * v[j]
+            v[j] = cosine * v[j] - sine * next_row[j]
 
 
 @compiled(fastmath=FASTMATH)

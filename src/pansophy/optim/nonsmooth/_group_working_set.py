@@ -26,7 +26,7 @@ class GroupProblem(NamedTuple):
 
 
 @compiled(fastmath=FASTMATH)
-def group_prox(V, s, step, a, l1, b):
+def _group_prox(V, s, step, a, l1, b):
     """Prox of step (a |V| + l1 |V|_1 + b/2 |V|^2) on the first s columns, in place."""
     total = 0.0
     for m in range(s):
@@ -64,7 +64,7 @@ def gram_blocks(problem, Q, W, order, n_epochs):
                 j = members[low + m]
                 for t in range(T):
                     V[t, m] = W[t, j] + step * Q[t, j]
-            group_prox(V, s, step, a[g], l1, b)
+            _group_prox(V, s, step, a[g], l1, b)
             changed = False
             for m in range(s):
                 j = members[low + m]
@@ -84,28 +84,28 @@ def gram_blocks(problem, Q, W, order, n_epochs):
 
 
 @compiled(fastmath=FASTMATH)
-def block_gap(problem, H, Q, W, energy):
+def _block_gap(problem, H, Q, W, energy):
     """The duality gap from Gram form, without an L1 part."""
     _, members, starts, _, a, _, b, _ = problem
     square = energy
-    along = energy
+    inner = energy
     size = 0.0
     worst = 1.0
     for g in range(len(starts) - 1):
         norm2 = 0.0
         slope = 0.0
-        for at in range(starts[g], starts[g + 1]):
-            j = members[at]
+        for position in range(starts[g], starts[g + 1]):
+            j = members[position]
             for t in range(W.shape[0]):
                 w = W[t, j]
                 c = Q[t, j] - b * W[t, j]
                 norm2 += w * w
                 slope += c * c
                 square += w * (b * w - H[t, j] - Q[t, j])
-                along -= w * H[t, j]
+                inner -= w * H[t, j]
         size += a[g] * math.sqrt(norm2)
         worst = max(worst, math.sqrt(slope) / a[g])
-    return square / 2 + size - along / worst + square / (2 * worst * worst)
+    return square / 2 + size - inner / worst + square / (2 * worst * worst)
 
 
 @compiled(fastmath=FASTMATH)
@@ -116,7 +116,7 @@ def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
     """
     active = np.empty_like(order)
     for _ in range(n_rounds):
-        if block_gap(problem, H, Q, W, energy) <= tol:
+        if _block_gap(problem, H, Q, W, energy) <= tol:
             return True
         gram_blocks(problem, Q, W, order, 1)
         k = 0
@@ -125,7 +125,7 @@ def block_rounds(problem, H, Q, W, energy, order, tol, n_rounds):
                 active[k] = g
                 k += 1
         gram_blocks(problem, Q, W, active[:k], 4)
-    return block_gap(problem, H, Q, W, energy) <= tol
+    return _block_gap(problem, H, Q, W, energy) <= tol
 
 
 @compiled
@@ -134,9 +134,9 @@ def group_norms(V, members, starts, l1):
     out = np.zeros(len(starts) - 1)
     for g in range(len(out)):
         total = 0.0
-        for at in range(starts[g], starts[g + 1]):
+        for position in range(starts[g], starts[g + 1]):
             for t in range(V.shape[0]):
-                size = abs(V[t, members[at]]) - l1
+                size = abs(V[t, members[position]]) - l1
                 if size > 0:
                     total += size * size
         out[g] = math.sqrt(total)

@@ -36,7 +36,7 @@ RESETS = {FIRST * 2**k for k in range(20)}
 MOST = 10.0  # largest factor of one adaptation
 
 
-class State(NamedTuple):
+class ADMMState(NamedTuple):
     """State of ADMM after an iteration."""
 
     position: np.ndarray  # x
@@ -114,7 +114,7 @@ def admm(
         factor_rho = 1.0
         if count in RESETS and primal > 0 and dual > 0:
             factor_rho = float(np.clip((primal / dual) ** 0.5, 1 / MOST, MOST))
-        return State(
+        return ADMMState(
             position=x,
             f=f,
             z=z,
@@ -126,7 +126,7 @@ def admm(
             change=max(primal, dual),
         )
 
-    start = State(
+    start = ADMMState(
         position=np.zeros(m),
         f=prox_f(np.zeros(n), 1 / rho),
         z=np.zeros(d),

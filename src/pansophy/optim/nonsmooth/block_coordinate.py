@@ -22,7 +22,7 @@ from ...core.drivers.progress import SILENT, FitTask
 NOISE = 1e-10  # relative increase of f that counts as rounding
 
 
-class State(NamedTuple):
+class BlockCoordinateState(NamedTuple):
     """Blocks and objective after an iteration."""
 
     position: Any  # the blocks, a tuple
@@ -59,21 +59,21 @@ def alternating_minimization(
     def step(s):
         current = list(s.position)
         halves = []
-        before = s.objective
+        last_value = s.objective
         for j, update in enumerate(updates):
             current[j] = update(*current)
             value = float(objective(*current))
-            if value > before + NOISE * max(abs(before), 1.0):
+            if value > last_value + NOISE * max(abs(last_value), 1.0):
                 raise ValueError(
-                    f"update {j} raised the objective from {before!r} to {value!r}; "
-                    "it does not minimise over its block."
+                    f"update {j} raised the objective from {last_value!r} to "
+                    f"{value!r}; it does not minimise over its block."
                 )
             halves.append(value)
-            before = value
+            last_value = value
         trace.extend(halves)
-        return State(tuple(current), before, tuple(halves))
+        return BlockCoordinateState(tuple(current), last_value, tuple(halves))
 
-    start = State(tuple(blocks), float(objective(*blocks)))
+    start = BlockCoordinateState(tuple(blocks), float(objective(*blocks)))
     trace.append(start.objective)
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
     return run._replace(history=run.history | {"half": np.asarray(trace)})
@@ -132,8 +132,8 @@ def block_descent(
         for index in sets:
             run = solver(restricted(x, index), x[index], max_iter=inner, tol=tol / 10)
             x = replaced(x, index, run.state.position)
-        return State(x, float(f(x)[0]))
+        return BlockCoordinateState(x, float(f(x)[0]))
 
     slope = lambda old, new: float(np.abs(f(new.position)[1]).max())
-    start = State(x, float(f(x)[0]))
+    start = BlockCoordinateState(x, float(f(x)[0]))
     return iterate(step, start, max_iter=max_iter, tol=tol, change=slope, task=task)

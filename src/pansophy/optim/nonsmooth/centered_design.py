@@ -45,45 +45,51 @@ class Design:
     def times(self, v):
         """v X for the original X, neither weighted nor centred."""
         if not self.sparse:
-            return vector_matrix_product(self.X, v)
+            return _vector_matrix_product(self.X, v)
         out = np.empty((*v.shape[:-1], self.d), self.X.dtype)
         X = self.X
-        every = np.arange(self.d)
+        all_columns = np.arange(self.d)
         for row, u in zip(np.atleast_2d(out), np.atleast_2d(v), strict=True):
-            loops.correlate_sparse(X.data, X.indices, X.indptr, every, u, row)
+            loops.correlate_sparse(X.data, X.indices, X.indptr, all_columns, u, row)
         return out
 
     def correlate(self, r):
         """r X for one residual (n,) or several (t, n)."""
         v = self.root * r
-        out = self.times(v)
-        return out - v.sum(axis=-1, keepdims=True) * self.mean if self.centre else out
+        products = self.times(v)
+        return (
+            products - v.sum(axis=-1, keepdims=True) * self.mean
+            if self.centre
+            else products
+        )
 
     def correlate_some(self, r, index):
         """r X for some columns and one residual (n,)."""
         v = self.root * r
         X = self.X
         if not self.sparse and not X.flags.f_contiguous:
-            out = v @ X[:, index]
+            products = v @ X[:, index]
         else:
-            out = np.empty(len(index), X.dtype)
+            products = np.empty(len(index), X.dtype)
             if self.sparse:
-                loops.correlate_sparse(X.data, X.indices, X.indptr, index, v, out)
+                loops.correlate_sparse(X.data, X.indices, X.indptr, index, v, products)
             else:
-                loops.correlate_rows(X.T, index, v, out)
-        return out - v.sum() * self.mean[index] if self.centre else out
+                loops.correlate_rows(X.T, index, v, products)
+        return products - v.sum() * self.mean[index] if self.centre else products
 
     def lengths(self):
         """Upper bounds of the column norms: rounding may only enlarge them."""
         X = self.X
         eps = np.finfo(X.dtype).eps
-        every = np.arange(self.d)
+        all_columns = np.arange(self.d)
         total = np.empty(self.d, X.dtype)
         if self.sparse:
-            loops.correlate_sparse(X.data**2, X.indices, X.indptr, every, self.p, total)
+            loops.correlate_sparse(
+                X.data**2, X.indices, X.indptr, all_columns, self.p, total
+            )
             total -= (1 - 16 * eps) * self.mean**2
         elif X.flags.f_contiguous:
-            loops.centered_column_squares(X.T, every, self.p, self.mean, total)
+            loops.centered_column_squares(X.T, all_columns, self.p, self.mean, total)
         else:
             stats = lambda x, p: p @ (x - self.mean) ** 2
             total = Rows(X, self.p).sum(stats)
@@ -120,8 +126,8 @@ class Design:
     def gram(self):
         """X^T X for all columns, one pass over the rows."""
         if self.sparse:
-            every = np.arange(self.d)
-            return self.sparse_gram(every, every)
+            all_columns = np.arange(self.d)
+            return self.sparse_gram(all_columns, all_columns)
 
         def stats(X, root):
             A = X - self.mean if self.centre else X
@@ -136,7 +142,7 @@ class Design:
         return G * self.p[0] if self.equal else G
 
 
-def vector_matrix_product(X, v, block=1024):
+def _vector_matrix_product(X, v, block=1024):
     """v X: columns in blocks on threads where they are contiguous, else rows."""
     n, d = X.shape
     if n * d < 1 << 20:

@@ -33,7 +33,7 @@ MEMORY = 5  # M of eq. (2)
 ROWS = 4096  # rows that one task copies
 
 
-class State(NamedTuple):
+class CoordinateState(NamedTuple):
     """A point, its residual, objective and violation of the optimality conditions."""
 
     position: np.ndarray  # w
@@ -201,19 +201,21 @@ def coordinate_descent(
     y = np.asarray(y, dtype=float)
     design = Design(X, np.ones(len(y)), centre=False)
     passes = ColumnPasses(design)
-    every = np.arange(design.d)
-    passes.prepare(every)
+    all_columns = np.arange(design.d)
+    passes.prepare(all_columns)
     shuffle = rng.permutation if rng is not None else lambda order: order
 
     def evaluate(w, r):
         c = -design.correlate(r)
         violation = float(np.max(penalty.distance(w, c), initial=0.0))
-        return State(w, r, float(r @ r) / 2 + float(penalty.value(w)), violation)
+        return CoordinateState(
+            w, r, float(r @ r) / 2 + float(penalty.value(w)), violation
+        )
 
     def step(state):
         r = state.residual.copy()
         w = state.position.copy()
-        accelerated_pass(passes, r, w, penalty, every, shuffle)
+        accelerated_pass(passes, r, w, penalty, all_columns, shuffle)
         return evaluate(w, r)
 
     w = np.zeros(design.d) if start is None else np.array(start, dtype=float)

@@ -47,7 +47,7 @@ BLOCK_COLUMNS = (
 WATCH = ("gap",)  # recorded in the history
 
 
-class State(NamedTuple):
+class GroupWorkingSetState(NamedTuple):
     """Coefficients W with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # W (t, d)
@@ -116,8 +116,8 @@ class GroupPenalty(NamedTuple):
         if np.all(size <= limit):
             return 1.0
         if self.l1 == 0:
-            over = size > limit
-            return float(np.min(limit[over] / size[over]))
+            exceeds = size > limit
+            return float(np.min(limit[exceeds] / size[exceeds]))
         low = 0.0
         high = 1.0
         while high - low > 1e-12:  # bisection: no closed form with an L1 part
@@ -132,7 +132,7 @@ class GroupPenalty(NamedTuple):
         return low
 
 
-def group_duality_gap(W, C, square, along, penalty, extra):
+def _group_duality_gap(W, C, square, along, penalty, extra):
     """P and the duality gap of eq. (2) from |R|^2 + b |W|^2 and <Y, R>."""
     primal = square / 2 + extra
     if penalty.a == 0 and penalty.l1 == 0:  # eq. (2) needs a > 0: use the gradient
@@ -144,73 +144,75 @@ def group_duality_gap(W, C, square, along, penalty, extra):
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def evaluate_groups(store, W, R, penalty) -> State:
+def _evaluate_groups(store, W, R, penalty) -> GroupWorkingSetState:
     """State at W: correlations, P and the gap."""
     C = store.design.correlate(R)
     ridge = penalty.b * float(np.vdot(W, W))
     square = float(np.vdot(R, R)) + ridge
-    along = float(np.vdot(store.y, R))
+    inner = float(np.vdot(store.y, R))
     extra = penalty.value(W) - ridge / 2
-    objective, gap = group_duality_gap(
-        W, C - penalty.b * W, square, along, penalty, extra
+    objective, gap = _group_duality_gap(
+        W, C - penalty.b * W, square, inner, penalty, extra
     )
-    return State(W, R, C, objective, gap)
+    return GroupWorkingSetState(W, R, C, objective, gap)
 
 
-def start(store, W, penalty) -> State:
+def start(store, W, penalty) -> GroupWorkingSetState:
     """Initial state at coefficients W."""
     if isinstance(store, FullGram):
         Q = store.Xy - W @ store.G
-        inner = inner_of(store, penalty)
-        return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))
-    return evaluate_groups(store, W, store.residual(W), penalty)
+        inner = _inner_of(store, penalty)
+        return GroupWorkingSetState(
+            W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty)
+        )
+    return _evaluate_groups(store, W, store.residual(W), penalty)
 
 
-def violating_groups(store, state, penalty, near):
+def _violating_groups(store, state, penalty, near):
     """Groups to add to E: those that violate eq. (2) most, or are near it."""
     members, starts, m = penalty.groups
     inside = store.inside[members[starts[:-1]]]
     size = loops.group_norms(state.c, members, starts, penalty.l1)
     level = penalty.a if near is None else min(near, penalty.a)
     excess = np.where(inside, -np.inf, size - level * m)
-    out = np.flatnonzero(excess > 0)
+    violating = np.flatnonzero(excess > 0)
     active = loops.group_norms(state.w, members, starts, 0.0) > 0
     # with wide groups columns cost more than iterations: add fewer at a time
     width = len(members) / len(m)
     growth = 2 if width < 2 else 1
     limit = int(max(FIRST / width, growth * np.count_nonzero(active), 1))
-    if len(out) > limit:
-        out = out[np.argpartition(-excess[out], limit)[:limit]]
+    if len(violating) > limit:
+        violating = violating[np.argpartition(-excess[violating], limit)[:limit]]
     missing = np.flatnonzero(active & ~inside)  # a start may be non-zero anywhere
-    return np.union1d(out, missing)
+    return np.union1d(violating, missing)
 
 
-def columns_in_groups(groups, chosen):
+def _columns_in_groups(groups, chosen):
     """Columns of the chosen groups, group by group."""
     sizes = groups.sizes[chosen]
     offsets = np.cumsum(sizes) - sizes
-    within = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
-    return groups.members[np.repeat(groups.starts[chosen], sizes) + within]
+    offsets_within = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
+    return groups.members[np.repeat(groups.starts[chosen], sizes) + offsets_within]
 
 
-def group_curvatures(G, members, starts):
+def _group_curvatures(G, members, starts):
     """Largest eigenvalues L_g of the diagonal blocks of G, eq. (3)."""
     sizes = np.diff(starts)
     out = np.empty(len(starts) - 1)
     for s in np.unique(sizes):
-        some = np.flatnonzero(sizes == s)
-        at = members[starts[some, None] + np.arange(s)]
+        groups_of_size = np.flatnonzero(sizes == s)
+        columns = members[starts[groups_of_size, None] + np.arange(s)]
         if s == 1:
-            out[some] = G[at[:, 0], at[:, 0]]
+            out[groups_of_size] = G[columns[:, 0], columns[:, 0]]
             continue
-        for low in range(0, len(some), 256):
-            part = at[low : low + 256]
+        for low in range(0, len(groups_of_size), 256):
+            part = columns[low : low + 256]
             blocks = G[part[:, :, None], part[:, None, :]]
-            out[some[low : low + 256]] = np.linalg.eigvalsh(blocks)[:, -1]
+            out[groups_of_size[low : low + 256]] = np.linalg.eigvalsh(blocks)[:, -1]
     return out
 
 
-def definite_cholesky(A):
+def _definite_cholesky(A):
     """The upper Cholesky factor of A; None if A is singular up to rounding."""
     try:
         R = scipy.linalg.cholesky(A, check_finite=False)
@@ -240,7 +242,7 @@ class Inner:
             local = Groups(np.arange(len(group)), starts, m)
         self.groups = local
         self.every = np.arange(len(local))
-        self.curve = group_curvatures(G, local.members, local.starts)
+        self.curve = _group_curvatures(G, local.members, local.starts)
         widest = int(local.sizes.max(initial=1))
         self.scratch = np.empty((len(H), widest), G.dtype)
 
@@ -263,10 +265,10 @@ class Inner:
         energy = self.store.energy
         ridge = penalty.b * float(np.vdot(W, W))
         square = energy - float(np.vdot(W, H + Q)) + ridge
-        along = energy - float(np.vdot(W, H))
+        inner = energy - float(np.vdot(W, H))
         penalty = penalty._replace(groups=self.groups)
         extra = penalty.value(W) - ridge / 2
-        return group_duality_gap(W, Q - penalty.b * W, square, along, penalty, extra)
+        return _group_duality_gap(W, Q - penalty.b * W, square, inner, penalty, extra)
 
     def quick(self, H, Q, W, penalty, order, tol) -> bool:
         """Plain passes in place; whether the gap is down to tol."""
@@ -289,8 +291,8 @@ class Inner:
         """
         H = self.store.views()[1]
         Q = H - W @ self.G
-        done = self.quick(H, Q, W, penalty, shuffle(self.every), tol)
-        if done and not (exact and np.count_nonzero(W) <= NEWTON):
+        is_done = self.quick(H, Q, W, penalty, shuffle(self.every), tol)
+        if is_done and not (exact and np.count_nonzero(W) <= NEWTON):
             return Q
         for _ in range(max_rounds):
             if self.run(Q, W, penalty, shuffle(self.every)) == 0:
@@ -300,10 +302,10 @@ class Inner:
             goal = min(tight, tol) if exact and small else tol
             if self.objective_and_gap(H, Q, W, penalty)[1] <= goal:
                 break
-            before = W.copy()
+            old_W = W.copy()
             if not (small and self.newton(H, Q, W, penalty)):
                 self.extrapolate(H, Q, W, penalty, shuffle)
-            elif np.array_equal(before, W):
+            elif np.array_equal(old_W, W):
                 break
         return Q
 
@@ -338,11 +340,11 @@ class Inner:
             A = self.G[np.ix_(j, j)] * (t[:, None] == t)
             A -= (g[:, None] == g) * np.outer(w * shrinkage / size**2, w)
             A[np.diag_indices(len(w))] += shrinkage + penalty.b
-            R = definite_cholesky(A)
+            R = _definite_cholesky(A)
             is_singular = R is None
             if is_singular:
                 A[np.diag_indices(len(w))] += DAMPING * A.diagonal().max()
-                R = definite_cholesky(A)
+                R = _definite_cholesky(A)
             if R is None:
                 return False
             step = scipy.linalg.cho_solve((R, False), slope)
@@ -381,7 +383,9 @@ class Inner:
         return better
 
 
-def round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
+def _round_in_column_blocks(
+    store, state, penalty, tol, shuffle
+) -> GroupWorkingSetState:
     """One iteration over blocks of columns, for sets too large for a Gram matrix."""
     groups = penalty.groups
     W = state.w.copy()
@@ -393,7 +397,7 @@ def round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
     blocks = np.split(chosen, np.flatnonzero(np.diff(block)) + 1)
     tol = 1e-3 * tol / len(blocks)  # the errors of all blocks add up
     for block_groups in blocks:
-        index = columns_in_groups(groups, block_groups)
+        index = _columns_in_groups(groups, block_groups)
         W_block = np.zeros_like(W)
         W_block[:, index] = W[:, index]
         block_store = GramStore(store.design, R + store.design.predict(W_block))
@@ -403,7 +407,7 @@ def round_in_column_blocks(store, state, penalty, tol, shuffle) -> State:
         W_block[:, index] = u
         W[:, index] = u
         R = block_store.residual(W_block)
-    return evaluate_groups(store, W, store.residual(W), penalty)
+    return _evaluate_groups(store, W, store.residual(W), penalty)
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
@@ -413,38 +417,42 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
     """
     shuffle = rng.permutation if rng is not None else lambda order: order
     if isinstance(store, FullGram):
-        return partial(full_gram_round, store, penalty, tol, shuffle, near == np.inf)
+        return partial(_full_gram_round, store, penalty, tol, shuffle, near == np.inf)
     first = [near]
 
     def step(state):
-        new = violating_groups(store, state, penalty, first[0])
+        new = _violating_groups(store, state, penalty, first[0])
         first[0] = None
-        index = columns_in_groups(penalty.groups, new)
+        index = _columns_in_groups(penalty.groups, new)
         if len(store) + len(index) > LIMIT:
-            return round_in_column_blocks(store, state, penalty, tol, shuffle)
+            return _round_in_column_blocks(store, state, penalty, tol, shuffle)
         if len(new):
             store.add(index)
         if len(store) == 0:
             return state
         W = np.ascontiguousarray(state.w[:, store.index])
-        inner_of(store, penalty).solve(W, penalty, 0.5 * tol, shuffle)
+        _inner_of(store, penalty).solve(W, penalty, 0.5 * tol, shuffle)
         full = np.zeros_like(state.w)
         full[:, store.index] = W
-        return evaluate_groups(store, full, store.residual(full), penalty)
+        return _evaluate_groups(store, full, store.residual(full), penalty)
 
     return step
 
 
-def inner_of(store, penalty) -> Inner:
+def _inner_of(store, penalty) -> Inner:
     """The solver on E; made again after columns were added."""
     if store.inner is None:
         store.inner = Inner(store, penalty.groups)
     return store.inner
 
 
-def full_gram_round(store, penalty, tol, shuffle, exact, state) -> State:
+def _full_gram_round(
+    store, penalty, tol, shuffle, exact, state
+) -> GroupWorkingSetState:
     """One iteration where E is all columns."""
     W = state.w.copy()
-    inner = inner_of(store, penalty)
+    inner = _inner_of(store, penalty)
     Q = inner.solve(W, penalty, 0.9 * tol, shuffle, exact=exact)
-    return State(W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty))
+    return GroupWorkingSetState(
+        W, None, Q, *inner.objective_and_gap(store.Xy, Q, W, penalty)
+    )

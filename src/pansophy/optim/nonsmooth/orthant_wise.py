@@ -34,7 +34,7 @@ ENOUGH = 1e-4  # share of the first-order decrease that a step must achieve
 SHORTEST = 60  # halvings of a step before the search fails
 
 
-class State(NamedTuple):
+class OrthantWiseState(NamedTuple):
     """A point, f and its (pseudo-)gradient there, and the last moves."""
 
     position: np.ndarray  # x
@@ -51,7 +51,7 @@ def pseudo_gradient(x, g, c):
     return np.where(x != 0, g + c * np.sign(x), at_zero)
 
 
-def two_loop_direction(p, moves):
+def _two_loop_direction(p, moves):
     """Quasi-Newton direction -H p by the two-loop recursion over the last moves."""
     d = -p
     shares = []
@@ -108,7 +108,7 @@ def orthant_lbfgs(
 
     def state_at(x, value, g, moves):
         p = pseudo_gradient(x, g, c) if sparse else g
-        return State(x, value, g, p, moves)
+        return OrthantWiseState(x, value, g, p, moves)
 
     def penalized(x):
         value, g = f(x)
@@ -116,7 +116,7 @@ def orthant_lbfgs(
 
     def step(s):
         x, value, g, p, moves, _ = s
-        d = two_loop_direction(p, moves)
+        d = _two_loop_direction(p, moves)
         if sparse:
             d[d * p >= 0] = 0.0
         if not (p @ d < 0):

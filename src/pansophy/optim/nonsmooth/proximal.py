@@ -27,7 +27,7 @@ from ...penalties.base import euclidean_norm
 NOISE = 1e-14  # relative rounding error of f
 
 
-class State(NamedTuple):
+class ProximalState(NamedTuple):
     """The current point, the extrapolated point and the step length."""
 
     position: Any  # x
@@ -71,16 +71,16 @@ def proximal_gradient(
             new = penalty.prox(z - eta * g, eta)
             move = new - z
             bound = float(value) + dot(g, move) + dot(move, move) / (2 * eta)
-            there, ahead = f(new)
-            there = float(there)
-            if there <= bound:
+            new_value, ahead = f(new)
+            new_value = float(new_value)
+            if new_value <= bound:
                 break
             # at rounding level only the gradients show whether the model bounds f
             bounded = dot(ahead - g, move) <= dot(move, move) / eta
-            if bounded and there <= bound + NOISE * abs(bound):
+            if bounded and new_value <= bound + NOISE * abs(bound):
                 break
             eta /= 2
-        return new, there, eta
+        return new, new_value, eta
 
     def step(s):
         new, value, eta = search(s.ahead, s.eta)
@@ -95,12 +95,12 @@ def proximal_gradient(
         else:
             weight = (s.t - 1) / t
         if accelerate and rises:  # stay, and go on without momentum
-            return State(s.position, s.position, 1.0, eta, s.objective, change)
+            return ProximalState(s.position, s.position, 1.0, eta, s.objective, change)
         ahead = new + weight * (new - s.position)
-        return State(new, ahead, t, eta, F, change)
+        return ProximalState(new, ahead, t, eta, F, change)
 
     x = penalty.prox(x, eta) if penalty.indicator else x
-    start = State(x, x, 1.0, eta, total(x, f(x)[0]), math.inf)
+    start = ProximalState(x, x, 1.0, eta, total(x, f(x)[0]), math.inf)
     return iterate(
         step,
         start,

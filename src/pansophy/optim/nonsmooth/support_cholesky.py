@@ -35,8 +35,8 @@ class Support:
 
     def holds(self, b, S) -> bool:
         """Whether the factor is already that of S."""
-        same = len(S) == len(self.members) and b == self.b
-        return same and np.array_equal(np.sort(self.members), S)
+        is_same_support = len(S) == len(self.members) and b == self.b
+        return is_same_support and np.array_equal(np.sort(self.members), S)
 
     def near(self, b, S) -> bool:
         """Whether moving to S is cheaper than a new factor."""
@@ -47,13 +47,13 @@ class Support:
         """Update the factor to that of S; False if it is not positive definite."""
         if len(self.members) == 0 or not self.near(b, S):
             return self.renew(G, b, S)
-        out = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
+        removed = np.flatnonzero(~np.isin(self.members, S, assume_unique=True))
         new = S[~np.isin(S, self.members, assume_unique=True)]
         s = len(self.members)
-        for at in out[::-1]:
-            loops.remove_from_factor(self.R, s, at)
+        for position in removed[::-1]:
+            loops.remove_from_factor(self.R, s, position)
             s -= 1
-        members = np.delete(self.members, out)
+        members = np.delete(self.members, removed)
         self.reserve(s + len(new))
         for j in new:
             column = G[j, members]

@@ -58,7 +58,7 @@ DRIFT = 1e6  # rounding error that passes may leave in a residual, in the same u
 WATCH = ("gap", "n_screened")  # recorded in the history
 
 
-class State(NamedTuple):
+class WorkingSetState(NamedTuple):
     """Coefficients w with their residual, correlations, objective and duality gap."""
 
     w: np.ndarray  # (d,)
@@ -142,10 +142,10 @@ class GramStore:
     def residual(self, w):
         """y - X w for w on all d columns."""
         used = w if w.ndim == 1 else w.any(axis=0)
-        some = np.flatnonzero(used[self.index])
-        if not self.keeps_rows or len(some) < np.count_nonzero(used):
+        used_places = np.flatnonzero(used[self.index])
+        if not self.keeps_rows or len(used_places) < np.count_nonzero(used):
             return self.y - self.design.predict(w)
-        return self.y - w[..., self.index[some]] @ self.rows[some]
+        return self.y - w[..., self.index[used_places]] @ self.rows[used_places]
 
 
 class FullGram:
@@ -190,7 +190,7 @@ def lasso_duality_gap(w, slope, square, along, penalty):
     return primal, max(primal - s * along + s * s / 2 * square, 0.0)
 
 
-def evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
+def _evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> WorkingSetState:
     """Step 3: correlations, P, the gap of eq. (2) and the columns not screened out.
 
     `last` is the previous state at the same a: columns that it screened stay out.
@@ -208,10 +208,10 @@ def evaluate_columns(store, w, r, penalty, tol=0.0, last=None) -> State:
             size, s, store.screen.lengths, gap, penalty, tol, store.energy
         )
         kept = np.flatnonzero(possible) if kept is None else kept[possible[kept]]
-    return State(w, r, c, P, gap, kept)
+    return WorkingSetState(w, r, c, P, gap, kept)
 
 
-def gap_on_working_set(store, h, q, w, penalty):
+def _gap_on_working_set(store, h, q, w, penalty):
     """P and the gap on E, where |r|^2 = |y|^2 - w (h + q) and y r = |y|^2 - w h."""
     b = penalty.b
     energy = store.energy
@@ -219,26 +219,28 @@ def gap_on_working_set(store, h, q, w, penalty):
     return lasso_duality_gap(w, q - b * w, square, energy - float(w @ h), penalty)
 
 
-def start(store, w, penalty) -> State:
+def start(store, w, penalty) -> WorkingSetState:
     """Initial state at coefficients w."""
     if isinstance(store, FullGram):
         q = store.Xy - store.G @ w
-        return State(w, None, q, *gap_on_working_set(store, store.Xy, q, w, penalty))
+        return WorkingSetState(
+            w, None, q, *_gap_on_working_set(store, store.Xy, q, w, penalty)
+        )
     if w.any():
-        return evaluate_columns(store, w, store.residual(w), penalty)
+        return _evaluate_columns(store, w, store.residual(w), penalty)
     gap = lasso_duality_gap(w, store.Xy, store.energy, store.energy, penalty)
-    return State(w, store.y, store.Xy, *gap)
+    return WorkingSetState(w, store.y, store.Xy, *gap)
 
 
-def violating_columns(store, state, penalty, near):
+def _violating_columns(store, state, penalty, near):
     """Step 1: columns to add; `near` is the threshold of the strong rule."""
     size = correlation_sizes(state.c, penalty, state.kept)
     level = penalty.a if near is None else min(near, penalty.a)
-    out = np.flatnonzero((size > level) & ~store.inside)
+    violating = np.flatnonzero((size > level) & ~store.inside)
     limit = max(FIRST, 2 * np.count_nonzero(state.w))
-    if len(out) > limit:
-        out = np.sort(out[np.argpartition(-size[out], limit)[:limit]])
-    return out
+    if len(violating) > limit:
+        violating = np.sort(violating[np.argpartition(-size[violating], limit)[:limit]])
+    return violating
 
 
 def solve_on_working_set(
@@ -254,32 +256,34 @@ def solve_on_working_set(
     eps = np.finfo(store.dtype).eps
     tight = min(TIGHT * eps * store.energy, tol)
     order = np.arange(len(h))
-    exact_support_step(store, G, h, w, penalty, fresh=fresh)
+    _exact_support_step(store, G, h, w, penalty, fresh=fresh)
     q = h - G @ w
     kind, a, b = penalty.kind, penalty.a, penalty.b
-    before = np.flatnonzero(w)
+    old_support = np.flatnonzero(w)
     for _ in range(max_rounds):
         order = order if rng is None else rng.permutation(len(h))
         moved = loops.gram_epochs(G, q, w, order, kind, a, b, EPOCHS)
         S = np.flatnonzero(w)
         near = store.support.near(b, S)
-        if moved == 0 or gap_on_working_set(store, h, q, w, penalty)[1] <= (
+        if moved == 0 or _gap_on_working_set(store, h, q, w, penalty)[1] <= (
             tight if near else tol
         ):
             break
-        stable = len(np.setxor1d(before, S, assume_unique=True)) <= 8 + len(S) // 16
-        before = S
+        stable = (
+            len(np.setxor1d(old_support, S, assume_unique=True)) <= 8 + len(S) // 16
+        )
+        old_support = S
         if not (near or stable):
             continue
-        exact = exact_support_step(store, G, h, w, penalty, fresh=True)
+        exact = _exact_support_step(store, G, h, w, penalty, fresh=True)
         q = h - G @ w
-        if gap_on_working_set(store, h, q, w, penalty)[1] <= (tight if exact else tol):
+        if _gap_on_working_set(store, h, q, w, penalty)[1] <= (tight if exact else tol):
             break
     # coefficients that equal 0 up to rounding, such as those of a duplicate column
     w[np.abs(w) * np.sqrt(np.diag(G)) < 8 * eps * np.sqrt(store.energy)] = 0.0
 
 
-def exact_support_step(store, G, h, w, penalty, *, fresh) -> bool:
+def _exact_support_step(store, G, h, w, penalty, *, fresh) -> bool:
     """Move w to the solution of eq. (3) on its support, as far as the signs allow.
 
     With `fresh` false only the stored factor is used, if it fits: along a path that is
@@ -306,7 +310,7 @@ def exact_support_step(store, G, h, w, penalty, *, fresh) -> bool:
     return True
 
 
-def round_without_gram(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
+def _round_without_gram(store, state, penalty, tol, rng=None, groups=4, memory=MEMORY):
     """An iteration without a Gram matrix: accelerated passes over candidate columns."""
     size = correlation_sizes(state.c, penalty, state.kept)
     E = np.flatnonzero((size > 0.9 * penalty.a) | (state.w != 0))
@@ -316,14 +320,14 @@ def round_without_gram(store, state, penalty, tol, rng=None, groups=4, memory=ME
     r = state.r.copy()
     for _ in range(groups):
         accelerated_pass(store.passes, r, w, penalty, E, shuffle, memory)
-    new = evaluate_columns(store, w, r, penalty, tol, state)
+    new = _evaluate_columns(store, w, r, penalty, tol, state)
     drift = DRIFT * np.finfo(store.dtype).eps * store.energy
     if new.gap <= tol < drift:  # confirm with a freshly computed residual
-        new = evaluate_columns(store, w, store.residual(w), penalty, tol, state)
+        new = _evaluate_columns(store, w, store.residual(w), penalty, tol, state)
     return new
 
 
-def many_columns_enter(store, state, penalty) -> bool:
+def _many_columns_enter(store, state, penalty) -> bool:
     """Whether so many columns may enter that the Gram matrix would dominate the cost.
 
     This happens in a single fit at a small a, far from its start; along a path only a
@@ -335,20 +339,20 @@ def many_columns_enter(store, state, penalty) -> bool:
     return np.count_nonzero(wanted & ~store.inside) > CROWD
 
 
-def full_gram_step(store, penalty, tol, rng, exact, state) -> State:
+def _full_gram_step(store, penalty, tol, rng, exact, state) -> WorkingSetState:
     """An iteration where E is all columns: plain passes first, then exact solves."""
     G, h = store.views()
     w = state.w.copy()
     q = state.c.copy()
     order = np.arange(len(h)) if rng is None else rng.permutation(len(h))
     kind, a, b = penalty.kind, penalty.a, penalty.b
-    done = a > 0 and loops.gram_rounds(
+    is_done = a > 0 and loops.gram_rounds(
         G, h, q, w, store.energy, order, kind, kind == POSITIVE, a, b, tol, QUICK
     )
-    if not done or exact:
+    if not is_done or exact:
         solve_on_working_set(store, w, penalty, 0.8 * tol, rng, fresh=True)
         return start(store, w, penalty)
-    return State(w, None, q, *gap_on_working_set(store, h, q, w, penalty))
+    return WorkingSetState(w, None, q, *_gap_on_working_set(store, h, q, w, penalty))
 
 
 def rounds(store, penalty, tol, near=np.inf, rng=None):
@@ -358,7 +362,7 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
     It is inf for a single fit, which is solved to rounding error where this is cheap.
     """
     if isinstance(store, FullGram):
-        return partial(full_gram_step, store, penalty, tol, rng, near == np.inf)
+        return partial(_full_gram_step, store, penalty, tol, rng, near == np.inf)
     threshold = near  # None after the first working set
     cold_iterations = COLD if near == np.inf else 0
     started = False
@@ -368,28 +372,28 @@ def rounds(store, penalty, tol, near=np.inf, rng=None):
         if not started:  # screening so far was for another a
             state = state._replace(kept=None)
             started = True
-        if cold_iterations and many_columns_enter(store, state, penalty):
+        if cold_iterations and _many_columns_enter(store, state, penalty):
             # the first ones need only a rough solution
             memory = 2 if cold_iterations > COLD - 2 else MEMORY
-            new = round_without_gram(store, state, penalty, tol, rng, 1, memory)
+            new = _round_without_gram(store, state, penalty, tol, rng, 1, memory)
             fast = new.gap < SLOW * state.gap
             cold_iterations = cold_iterations - 1 if fast else 0
             return new
-        new = violating_columns(store, state, penalty, threshold)
+        new = _violating_columns(store, state, penalty, threshold)
         if threshold is not None:  # a start may be non-zero on columns outside E
             missing = np.flatnonzero((state.w != 0) & ~store.inside)
             new = np.union1d(new, missing)
         threshold = None
         if len(store) + len(new) > LIMIT:
-            return round_without_gram(store, state, penalty, tol, rng)
+            return _round_without_gram(store, state, penalty, tol, rng)
         if len(new):
             store.add(new)
         if len(store) == 0:
-            return evaluate_columns(store, state.w, state.r, penalty, tol, state)
+            return _evaluate_columns(store, state.w, state.r, penalty, tol, state)
         u = state.w[store.index]
         solve_on_working_set(store, u, penalty, 0.8 * tol, rng)
         w = np.zeros_like(state.w)
         w[store.index] = u
-        return evaluate_columns(store, w, store.residual(w), penalty, tol, state)
+        return _evaluate_columns(store, w, store.residual(w), penalty, tol, state)
 
     return step

@@ -26,7 +26,12 @@ import numpy as np
 from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from .conjugate_gradient import first_step
-from .gradient import State, iterate_until_stationary, size_of, state_at_position
+from .gradient import (
+    GradientState,
+    iterate_until_stationary,
+    size_of,
+    state_at_position,
+)
 from .strong_wolfe import strong_wolfe
 
 LEAST = 1e-10  # pairs of smaller y.s / (|y| |s|) are skipped: rounding dominates
@@ -87,11 +92,11 @@ def bfgs(
     """
 
     def step(s):
-        now = State(s.position, s.objective, s.gradient, 1.0)
+        restart = GradientState(s.position, s.objective, s.gradient, 1.0)
         if s.inverse is None:
-            new = strong_wolfe(f, now, -s.gradient, first_step(s.gradient))
+            new = strong_wolfe(f, restart, -s.gradient, first_step(s.gradient))
         else:
-            new = strong_wolfe(f, now, -(s.inverse @ s.gradient))
+            new = strong_wolfe(f, restart, -(s.inverse @ s.gradient))
             if new.eta == 0:  # no descent: restart from the steepest direction
                 return s._replace(inverse=None, eta=1.0)
         B = s.inverse

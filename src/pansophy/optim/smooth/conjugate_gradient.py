@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from .gradient import (
-    State,
+    GradientState,
     inner_product,
     iterate_until_stationary,
     size_of,
@@ -49,7 +49,7 @@ class CGState(NamedTuple):
         return size_of(self.gradient)
 
 
-def hager_zhang(g, old, d) -> float:
+def _hager_zhang(g, old, d) -> float:
     """beta of Hager and Zhang, eq. (2)."""
     y = g - old
     dy = inner_product(d, y)
@@ -58,18 +58,18 @@ def hager_zhang(g, old, d) -> float:
     beta = (
         inner_product(y, g) - 2 * inner_product(y, y) * inner_product(d, g) / dy
     ) / dy
-    least = -1 / (
+    floor = -1 / (
         inner_product(d, d) ** 0.5 * min(FLOOR, inner_product(old, old) ** 0.5)
     )
-    return max(beta, least)
+    return max(beta, floor)
 
 
-def polak_ribiere(g, old, d) -> float:
+def _polak_ribiere(g, old, d) -> float:
     """beta of Polak and Ribiere, eq. (3)."""
     return max(0.0, inner_product(g, g - old) / inner_product(old, old))
 
 
-BETAS = {"hz": hager_zhang, "pr": polak_ribiere}
+BETAS = {"hz": _hager_zhang, "pr": _polak_ribiere}
 
 
 def conjugate_gradient(
@@ -103,16 +103,16 @@ def conjugate_gradient(
     def exact(s, H):
         curvature = inner_product(s.direction, H(s.direction))
         if not curvature > 0:
-            return State(s.position, s.objective, s.gradient, 0.0)
+            return GradientState(s.position, s.objective, s.gradient, 0.0)
         eta = -s.fall / curvature
         return state_at_position(f, s.position + eta * s.direction, eta)
 
     def search(s):
-        now = State(s.position, s.objective, s.gradient, s.eta)
-        new = strong_wolfe(f, now, s.direction, s.eta, curvature=0.1)
+        line_start = GradientState(s.position, s.objective, s.gradient, s.eta)
+        new = strong_wolfe(f, line_start, s.direction, s.eta, curvature=0.1)
         if new.eta == 0 and s.direction is not s.gradient:  # restart
             d = -s.gradient
-            new = strong_wolfe(f, now, d, first_step(s.gradient), curvature=0.1)
+            new = strong_wolfe(f, line_start, d, first_step(s.gradient), curvature=0.1)
         return new
 
     def step(s):

@@ -35,7 +35,7 @@ from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.linalg.linalg import column_norms
 from ..numeric_derivatives import numeric_jacobian
-from .gradient import State, iterate_until_stationary, line_search, size_of
+from .gradient import GradientState, iterate_until_stationary, line_search, size_of
 
 EPS = float(np.finfo(float).eps)
 SURE = 1e-4  # smallest pivot, for columns of norm 1, at which J^T J is accurate enough
@@ -95,7 +95,7 @@ def gauss_newton(
     def state_at(x, res, scale, damping) -> LMState:
         A = np.asarray(J(x), dtype=float)
         g = A.T @ res
-        R, c = jacobian_qr(A, res, g)
+        R, c = _jacobian_qr(A, res, g)
         norms = column_norms(R)
         scale = np.maximum(scale, norms)
         D = np.where(scale > 0, scale, 1.0)
@@ -106,12 +106,12 @@ def gauss_newton(
 
     res = r(x)
     s = state_at(x, res, np.zeros(len(x)), damping or 0.0)
-    move = marquardt_step if damping else newton_step
+    move = _marquardt_step if damping else _newton_step
     step = lambda s: move(r, state_at, s)
     return iterate_until_stationary(step, s, max_iter=max_iter, tol=tol, task=task)
 
 
-def jacobian_qr(A, res, g):
+def _jacobian_qr(A, res, g):
     """R and Q^T r of the factorisation J = Q R."""
     m, d = A.shape
     if m > 4 * d:
@@ -132,7 +132,7 @@ def jacobian_qr(A, res, g):
     return T[:, :-1], T[:, -1]
 
 
-def marquardt_step(r, state_at, s) -> LMState:
+def _marquardt_step(r, state_at, s) -> LMState:
     """Levenberg-Marquardt step, eq. (3), with lambda raised until f decreases."""
     z, S, V = s.factor
     damping = s.damping
@@ -154,15 +154,15 @@ def marquardt_step(r, state_at, s) -> LMState:
         grow *= 2
 
 
-def newton_step(r, state_at, s) -> LMState:
+def _newton_step(r, state_at, s) -> LMState:
     """Gauss-Newton step, eq. (3) with lambda = 0.
 
     The step of least norm if columns of J are linearly dependent.
     """
     z, S, V = s.factor
-    least = 8 * EPS * max(len(s.residual), len(S))
-    keep = S / S.max(initial=EPS) > least
-    h = -(V[:, keep] @ (z[keep] / S[keep])) / s.scale
+    min_ratio = 8 * EPS * max(len(s.residual), len(S))
+    is_kept = S / S.max(initial=EPS) > min_ratio
+    h = -(V[:, is_kept] @ (z[is_kept] / S[is_kept])) / s.scale
     res = s.residual
 
     def f(x):
@@ -170,7 +170,7 @@ def newton_step(r, state_at, s) -> LMState:
         res = r(x)
         return float(res @ res) / 2, s.gradient
 
-    new = line_search(f, State(s.position, s.objective, s.gradient, 1.0), h)
+    new = line_search(f, GradientState(s.position, s.objective, s.gradient, 1.0), h)
     if new.eta == 0:
         return s._replace(eta=0.0)
     return state_at(new.position, res, s.scale, 0.0)

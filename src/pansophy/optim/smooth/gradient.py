@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.arrays.arrays import namespace
-from ...core.drivers.iterate import Result, iterate
+from ...core.drivers.iterate import Result, StopReason, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...penalties.base import euclidean_norm
 
 
-class State(NamedTuple):
+class GradientState(NamedTuple):
     """A point with f and g there, and the length of the next step."""
 
     position: Any  # x
@@ -67,10 +67,10 @@ def inner_product(a, b) -> float:
     return float(namespace(a).sum(a * b))
 
 
-def state_at_position(f, x, eta) -> State:
+def state_at_position(f, x, eta) -> GradientState:
     """State with f and its gradient evaluated at x."""
     value, g = f(x)
-    return State(x, float(value), g, eta)
+    return GradientState(x, float(value), g, eta)
 
 
 def constant_step(eta: float) -> StepRule:
@@ -145,8 +145,8 @@ def exact_line_search(eta: float = 1.0) -> StepRule:
     def move(f, s):
         from scipy.optimize import minimize_scalar
 
-        along = lambda t: float(f(s.position - t * s.gradient)[0])
-        best = minimize_scalar(along, bracket=(0.0, s.eta), options={"xtol": 1e-10})
+        value_at = lambda t: float(f(s.position - t * s.gradient)[0])
+        best = minimize_scalar(value_at, bracket=(0.0, s.eta), options={"xtol": 1e-10})
         return state_at_position(
             f, s.position - best.x * s.gradient, abs(best.x) or s.eta
         )
@@ -155,8 +155,8 @@ def exact_line_search(eta: float = 1.0) -> StepRule:
 
 
 def line_search(
-    f, state: State, direction, eta=1.0, *, shrink=0.5, slope=1e-4, tries=60
-) -> State:
+    f, state: GradientState, direction, eta=1.0, *, shrink=0.5, slope=1e-4, tries=60
+) -> GradientState:
     """Backtracking: the first of eta, eta shrink, ... that satisfies eq. (4).
 
     Returns the unchanged state with eta 0 if none of them does.
@@ -173,8 +173,10 @@ def line_search(
             rise <= noise
             and inner_product(new.gradient, direction) <= (2 * slope - 1) * fall
         ):
-            still = not bool(namespace(direction).any(new.position != state.position))
-            return state._replace(eta=0.0) if still else new
+            is_unmoved = not bool(
+                namespace(direction).any(new.position != state.position)
+            )
+            return state._replace(eta=0.0) if is_unmoved else new
         eta *= shrink
     return state._replace(eta=0.0)
 
@@ -191,7 +193,7 @@ def iterate_until_stationary(
     change = lambda old, new: 0.0 if new.eta == 0 else new.slope
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)
     stuck = run.reason == "tolerance" and run.state.slope > tol
-    return run._replace(reason="stalled") if stuck else run
+    return run._replace(reason=StopReason.STALLED) if stuck else run
 
 
 def gradient_descent(
@@ -276,5 +278,5 @@ def subgradient(
     value = float(f(x)[0])
     start = Best(x, x, value, 0, value)
     return iterate(
-        step, start, max_iter=max_iter, tol=-1.0, watch=("value",), task=task
+        step, start, max_iter=max_iter, tol=None, watch=("value",), task=task
     )

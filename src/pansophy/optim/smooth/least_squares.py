@@ -31,7 +31,7 @@ BUDGET = 2e11  # operations that the closed form may cost
 STEPS = 200  # assumed number of conjugate gradient steps
 
 
-class State(NamedTuple):
+class LeastSquaresState(NamedTuple):
     """Coefficients, objective and gradient, and the solver that found them."""
 
     position: Any  # w
@@ -116,6 +116,6 @@ def solve_least_squares(
     G = to_numpy(XT @ (X @ W - Y) + alpha * W)
     value = (float(np.sum(R * R)) + alpha * float(np.sum(to_numpy(W) ** 2))) / 2
     like_y = lambda A: A[:, 0] if flat else A
-    state = State(like_y(W), value, like_y(G), solver)
+    state = LeastSquaresState(like_y(W), value, like_y(G), solver)
     history = history or {"objective": np.array([value])}
     return Result(state, n_iter, reason, history, seconds)

@@ -23,7 +23,7 @@ from ...core.drivers.iterate import Result
 from ...core.drivers.progress import SILENT, FitTask
 
 
-class State(NamedTuple):
+class LimitedMemoryState(NamedTuple):
     """A point and f there."""
 
     position: Any
@@ -92,7 +92,7 @@ def lbfgs(
     started = time.perf_counter()
     trace = []
     stopped_by = None
-    last = State(np.array(x, dtype=float), np.inf)
+    last = LimitedMemoryState(np.array(x, dtype=float), np.inf)
     child = task.child("step 0")
     view = Rounded(f, root) if root is not None else None
     outer = view.outer if view else np.array
@@ -100,7 +100,7 @@ def lbfgs(
     def after_step(intermediate_result):
         nonlocal last, child, stopped_by
         z = intermediate_result.x
-        last = State(outer(z), float(intermediate_result.fun))
+        last = LimitedMemoryState(outer(z), float(intermediate_result.fun))
         trace.append(last.objective)
         if child.end(last):
             stopped_by = "callback"
@@ -120,7 +120,7 @@ def lbfgs(
         "maxfun": max_calls,
     }
     try:
-        out = minimize(
+        scipy_result = minimize(
             view or f,
             view.inner(x) if view else last.position,
             jac=True,
@@ -129,14 +129,14 @@ def lbfgs(
             callback=after_step,
             options=options,
         )
-        last = State(outer(out.x), float(out.fun))
-        reason = stopped_by or ("max_iter" if out.status == 1 else "tolerance")
-        if not np.isfinite(out.fun):
+        last = LimitedMemoryState(outer(scipy_result.x), float(scipy_result.fun))
+        reason = stopped_by or ("max_iter" if scipy_result.status == 1 else "tolerance")
+        if not np.isfinite(scipy_result.fun):
             reason = "diverged"
     except KeyboardInterrupt:
         reason = "interrupted"
         if not np.isfinite(last.objective):
-            last = State(last.position, float(f(last.position)[0]))
+            last = LimitedMemoryState(last.position, float(f(last.position)[0]))
     history = {"objective": np.asarray(trace)}
     seconds = time.perf_counter() - started
     return Result(last, max(len(trace), 1), reason, history, seconds)

@@ -31,7 +31,7 @@ import numpy as np
 from ...core.drivers.iterate import Result, iterate
 from ...core.drivers.progress import SILENT, FitTask
 from ...core.linalg.linalg import cholesky, solve_cholesky
-from .gradient import State, line_search, size_of, state_at_position
+from .gradient import GradientState, line_search, size_of, state_at_position
 
 KEEP = 0.2  # share of the gradient a step may leave for its factor to be reused
 SHARE = 0.1  # of eq. (2)
@@ -82,7 +82,7 @@ def newton(
     (array([2., 1.]), 1)
     """
 
-    hessian, x = function_and_start(hessian, x)
+    hessian, x = _function_and_start(hessian, x)
 
     def step(s):
         factor = s.factor
@@ -91,7 +91,7 @@ def newton(
             H = hessian(s.position, s.rough) if rough else hessian(s.position)
             factor = cholesky(H)[0]
         d = -solve_cholesky(factor, s.gradient)
-        new = line_search(f, State(s.position, s.objective, s.gradient, 1.0), d)
+        new = line_search(f, GradientState(s.position, s.objective, s.gradient, 1.0), d)
         # neither f nor its slope decreases: converged up to rounding
         stuck = new.eta == 0 or (
             new.objective >= s.objective and new.slope > 0.5 * s.slope
@@ -119,7 +119,7 @@ def newton(
     )
 
 
-def function_and_start(function, x):
+def _function_and_start(function, x):
     """A function and a starting point, in this order, whichever came first."""
     return (x, function) if callable(x) and not callable(function) else (function, x)
 
@@ -180,7 +180,7 @@ def newton_cg(
     True
     """
 
-    product, x = function_and_start(product, x)
+    product, x = _function_and_start(product, x)
 
     def step(s):
         M = precondition(s.position) if precondition else (lambda r: r)

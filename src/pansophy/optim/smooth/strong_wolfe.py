@@ -22,7 +22,7 @@ Refs      [Wolfe1969]; [Nocedal2006] ch. 3.5; [Hager2005] eq. (2)
 import math
 from typing import NamedTuple
 
-from .gradient import State, inner_product, state_at_position
+from .gradient import GradientState, inner_product, state_at_position
 
 NOISE = 1e-14  # relative rounding error of f
 EDGE = 0.1  # smallest distance of a trial from the ends, as a share of the interval
@@ -38,8 +38,8 @@ class LinePoint(NamedTuple):
 
 
 def strong_wolfe(
-    f, state: State, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
-) -> State:
+    f, state: GradientState, direction, eta=1.0, *, slope=1e-4, curvature=0.9, tries=40
+) -> GradientState:
     """The state after a strong Wolfe step, eq. (1), along `direction`, from eta on.
 
     If no such step is found within `tries`, the lowest point that meets the first
@@ -48,10 +48,11 @@ def strong_wolfe(
     Examples
     --------
     >>> import numpy as np
-    >>> from pansophy.optim.smooth.gradient import State
+    >>> from pansophy.optim.smooth.gradient import GradientState
     >>> f = lambda x: (float(x @ x), 2 * x)
     >>> x = np.array([3.0])
-    >>> new = strong_wolfe(f, State(x, *f(x), 1.0), np.array([-1.0]), curvature=0.1)
+    >>> state = GradientState(x, *f(x), 1.0)
+    >>> new = strong_wolfe(f, state, np.array([-1.0]), curvature=0.1)
     >>> new.position.round(6), round(new.eta, 6)
     (array([0.]), 3.0)
     """
@@ -66,22 +67,22 @@ def strong_wolfe(
     width = math.inf
     for _ in range(tries):
         new = state_at_position(f, state.position + t * direction, t)
-        here = LinePoint(t, new.objective, inner_product(new.gradient, direction))
-        falls = falls_enough(here, first, slope, noise)
-        if not falls or here.p > low.p + noise:
-            high = here
+        point = LinePoint(t, new.objective, inner_product(new.gradient, direction))
+        falls = _falls_enough(point, first, slope, noise)
+        if not falls or point.p > low.p + noise:
+            high = point
         else:
-            if abs(here.slope) <= -curvature * first.slope:
+            if abs(point.slope) <= -curvature * first.slope:
                 return new
             ahead = 1.0 if high is None else high.t - low.t
-            if here.slope * ahead >= 0:
+            if point.slope * ahead >= 0:
                 high = low
-            low = here
+            low = point
             best = new
         if high is None:
-            t = extrapolated_step(first, low)
+            t = _extrapolated_step(first, low)
         else:
-            t = interpolated_step(low, high, noise, width)
+            t = _interpolated_step(low, high, noise, width)
             width = abs(high.t - low.t)
         if t in (low.t, high.t if high is not None else low.t):
             break  # the interval has no number inside
@@ -89,7 +90,7 @@ def strong_wolfe(
     return best if fell else state._replace(eta=0.0)
 
 
-def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
+def _falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
     """The condition of sufficient decrease, eq. (1) or (2)."""
     if not (math.isfinite(here.p) and math.isfinite(here.slope)):
         return False
@@ -98,14 +99,14 @@ def falls_enough(here: LinePoint, first: LinePoint, slope, noise) -> bool:
     return here.p <= first.p + noise and here.slope <= (2 * slope - 1) * first.slope
 
 
-def extrapolated_step(first: LinePoint, low: LinePoint) -> float:
+def _extrapolated_step(first: LinePoint, low: LinePoint) -> float:
     """Next trial beyond `low`: the zero of the secant of the slopes, within bounds."""
     rise = low.slope - first.slope
     t = low.t - low.slope * (low.t - first.t) / rise if rise > 0 else math.inf
     return min(max(t, 1.5 * low.t), GROW * low.t)
 
 
-def interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
+def _interpolated_step(a: LinePoint, b: LinePoint, noise: float, width: float) -> float:
     """Next trial inside (a, b): the minimum of the interpolant, or the midpoint."""
     h = b.t - a.t
     middle = a.t + h / 2

@@ -24,7 +24,7 @@ from ...core.drivers.progress import SILENT, FitTask
 from ...core.random import make_rng
 
 
-class State(NamedTuple):
+class MistakeDrivenState(NamedTuple):
     """A model and its counts of mistakes."""
 
     model: Any  # theta
@@ -54,7 +54,7 @@ def until_clean(
     def step(s):
         model, mistakes, *rows = one_pass(s.model)
         stalled = tol is not None and mistakes > s.best - tol
-        return State(
+        return MistakeDrivenState(
             model=model,
             objective=float(mistakes),
             mistakes=s.mistakes + int(mistakes),
@@ -66,7 +66,7 @@ def until_clean(
     ends = lambda s: s.objective == 0 or s.stalls >= patience
     return iterate(
         step,
-        State(model, np.inf, 0, np.inf, 0),
+        MistakeDrivenState(model, np.inf, 0, np.inf, 0),
         max_iter=max_iter,
         tol=0.0,
         change=lambda old, new: float(not ends(new)),

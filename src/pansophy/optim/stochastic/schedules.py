@@ -50,9 +50,9 @@ class Schedule:
     def __post_init__(self):
         check_count("steps of Schedule", self.steps)
         if self.kind not in get_args(Kind):
-            *others, last = (repr(k) for k in get_args(Kind))
+            *first_kinds, last = (repr(k) for k in get_args(Kind))
             raise ValueError(
-                f"kind of Schedule must be {', '.join(others)} or {last}, got "
+                f"kind of Schedule must be {', '.join(first_kinds)} or {last}, got "
                 f"{self.kind!r}."
             )
         if self.kind == "geometric" and not (self.start > 0 and self.end > 0):
@@ -61,10 +61,10 @@ class Schedule:
     def __call__(self, t):
         f = np.minimum(np.asarray(t) / self.steps, 1.0)
         if self.kind == "geometric":
-            return decay.geometric_decay(self.start, self.end, f)
+            return decay.geometric_curve(self.start, self.end, f)
         if self.kind == "cosine":
-            return decay.cosine_decay(self.start, self.end, f)
-        return decay.linear_decay(self.start, self.end, f)
+            return decay.cosine_curve(self.start, self.end, f)
+        return decay.linear_curve(self.start, self.end, f)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Restarts:
             power = self.grow ** np.floor(np.log(waves) / np.log(self.grow) + 1e-9)
             wave_start = self.steps * (power - 1) / (self.grow - 1)
             f = (t - wave_start) / (self.steps * power)
-        return decay.cosine_decay(self.start, self.end, np.asarray(f))
+        return decay.cosine_curve(self.start, self.end, np.asarray(f))
 
 
 def constant_schedule(eta):
@@ -143,14 +143,16 @@ class ScheduleCheck(NamedTuple):
     def __str__(self):
         if self:
             return "both conditions hold"
-        why = []
+        reasons = []
         if not self.sum_diverges:
-            why.append("sum eta_t is finite: the rates decay too fast to travel far")
+            reasons.append(
+                "sum eta_t is finite: the rates decay too fast to travel far"
+            )
         if not self.squares_converge:
-            why.append(
+            reasons.append(
                 "sum eta_t^2 is infinite: the noise of the steps does not vanish"
             )
-        return "; ".join(why)
+        return "; ".join(reasons)
 
 
 def check_schedule(eta, decades: int = 6) -> ScheduleCheck:

@@ -55,7 +55,7 @@ class Transform(NamedTuple):
     look: Callable | None = None  # None takes the gradient at x
 
 
-def zeros_like_position(x):
+def _zeros_like_position(x):
     """Zeros of the shape and array library of x."""
     return namespace(x).zeros_like(x)
 
@@ -115,7 +115,7 @@ def momentum_trace(mu: float) -> Transform:
         v = mu * v + g
         return v, v
 
-    return Transform(zeros_like_position, update)
+    return Transform(_zeros_like_position, update)
 
 
 def trace_ahead(mu: float) -> Transform:
@@ -125,7 +125,7 @@ def trace_ahead(mu: float) -> Transform:
         v = mu * v + g
         return g + mu * v, v
 
-    return Transform(zeros_like_position, update)
+    return Transform(_zeros_like_position, update)
 
 
 def by_sum_of_squares(eps: float = 1e-8) -> Transform:
@@ -135,7 +135,7 @@ def by_sum_of_squares(eps: float = 1e-8) -> Transform:
         s = s + g * g
         return g / (namespace(g).sqrt(s) + eps), s
 
-    return Transform(zeros_like_position, update)
+    return Transform(_zeros_like_position, update)
 
 
 def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
@@ -145,7 +145,7 @@ def by_mean_square(rho: float = 0.9, eps: float = 1e-8) -> Transform:
         s = rho * s + (1 - rho) * g * g
         return g / (namespace(g).sqrt(s) + eps), s
 
-    return Transform(zeros_like_position, update)
+    return Transform(_zeros_like_position, update)
 
 
 def by_moments(beta1=0.9, beta2=0.999, eps: float = 1e-8) -> Transform:
@@ -170,7 +170,7 @@ def moving_average(beta: float, corrected: bool = True) -> Transform:
         t = t + 1
         return (m / (1 - beta**t) if corrected else m), (m, t)
 
-    return Transform(lambda x: (zeros_like_position(x), 0), update)
+    return Transform(lambda x: (_zeros_like_position(x), 0), update)
 
 
 def momentum(eta=0.01, mu: float = 0.9) -> Transform:
@@ -197,11 +197,11 @@ def nesterov(eta=0.01, mu: float = 0.9, *, lookahead: bool = False) -> Transform
     array([0.9     , 0.729   , 0.51759 , 0.294589, 0.084499])
     """
     if lookahead:
-        return nesterov_lookahead(eta, mu)
+        return _nesterov_lookahead(eta, mu)
     return chain_transforms(trace_ahead(mu), scale_by_schedule(eta))
 
 
-def nesterov_lookahead(eta, mu) -> Transform:
+def _nesterov_lookahead(eta, mu) -> Transform:
     """Eq. (9)."""
     rate = eta if callable(eta) else lambda t: eta
 
@@ -211,7 +211,7 @@ def nesterov_lookahead(eta, mu) -> Transform:
         return v, (v, t + 1)
 
     return Transform(
-        lambda x: (zeros_like_position(x), 0),
+        lambda x: (_zeros_like_position(x), 0),
         update,
         lambda state, x: x + mu * state[0],
     )
@@ -251,7 +251,7 @@ def balanced_rates(y, rates=None) -> np.ndarray:
     return p / p.sum()
 
 
-def row_probabilities(n, weight, y):
+def _row_probabilities(n, weight, y):
     """Probability of each row, or None if an epoch visits every row once."""
     if weight is None:
         return None
@@ -266,7 +266,7 @@ def row_probabilities(n, weight, y):
     return w / w.sum()
 
 
-class State(NamedTuple):
+class EpochState(NamedTuple):
     """The point after an epoch, and the state of the transforms."""
 
     position: Any  # x
@@ -311,7 +311,7 @@ def sgd(
     """
     rng = make_rng(random_state)
     transform = scale_by_schedule(0.01) if transform is None else transform
-    p = row_probabilities(n, sample_weight, y)
+    p = _row_probabilities(n, sample_weight, y)
 
     def step(s):
         order = rng.permutation(n) if p is None else rng.choice(n, n, p=p)
@@ -323,16 +323,18 @@ def sgd(
         averaging = average is not None and s.epoch >= average
         for i in range(0, n, batch_size):
             rows = order[i : i + batch_size]
-            at = x if transform.look is None else transform.look(memory, x)
-            value, g = f(at, rows)
+            looked_at = x if transform.look is None else transform.look(memory, x)
+            value, g = f(looked_at, rows)
             move, memory = transform.update(g, memory, x)
             x = x + move
             total += float(value) * len(rows)
             if averaging:
                 k += 1
                 mean = x if k == 1 else mean + (x - mean) / k
-        return State(mean if averaging else x, memory, total / n, x, s.epoch + 1, k)
+        return EpochState(
+            mean if averaging else x, memory, total / n, x, s.epoch + 1, k
+        )
 
-    start = State(x, transform.init(x), np.inf, x)
+    start = EpochState(x, transform.init(x), np.inf, x)
     change = lambda old, new: abs(old.objective - new.objective)
     return iterate(step, start, max_iter=max_iter, tol=tol, change=change, task=task)

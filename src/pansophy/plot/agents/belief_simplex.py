@@ -42,14 +42,14 @@ def belief_simplex(policy, beliefs=None, *, action_names=None, resolution=120, a
     ax = get_axes(ax)
     label = lambda a: str(a) if action_names is None else action_names[a]
     if S == 2:
-        draw_lines(ax, policy, beliefs, label, resolution)
+        _draw_lines(ax, policy, beliefs, label, resolution)
     else:
-        draw_triangle(ax, policy, beliefs, label, resolution)
+        _draw_triangle(ax, policy, beliefs, label, resolution)
     ax.legend()
     return ax
 
 
-def draw_lines(ax, policy, beliefs, label, resolution):
+def _draw_lines(ax, policy, beliefs, label, resolution):
     """Two states: the vectors are lines, V their upper envelope."""
     p = np.linspace(0, 1, resolution)
     grid = np.column_stack([p, 1 - p])
@@ -68,20 +68,22 @@ def draw_lines(ax, policy, beliefs, label, resolution):
     ax.set(xlabel="probability of state 0", ylabel="value")
 
 
-def draw_triangle(ax, policy, beliefs, label, resolution):
+def _draw_triangle(ax, policy, beliefs, label, resolution):
     """Three states: points of the triangle, coloured by the best action."""
     n = resolution
     grid = [(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)]
     b = np.array(grid) / n
     best = policy.actions[np.argmax(b @ policy.vectors.T, axis=1)]
-    x, y = triangle_position(b)
+    x, y = _triangle_position(b)
     for a in np.unique(best):
-        of = best == a
-        ax.scatter(x[of], y[of], s=4, color=series_color(int(a)), label=label(int(a)))
+        is_best = best == a
+        ax.scatter(
+            x[is_best], y[is_best], s=4, color=series_color(int(a)), label=label(int(a))
+        )
     if beliefs is not None:
-        px, py = triangle_position(np.asarray(beliefs))
+        px, py = _triangle_position(np.asarray(beliefs))
         ax.plot(px, py, "o-", color="black", markersize=4)
-    corners = triangle_position(np.eye(3))
+    corners = _triangle_position(np.eye(3))
     for k, (cx, cy) in enumerate(zip(*corners, strict=True)):
         ax.annotate(
             f"state {k}", (cx, cy), ha="center", va="top" if cy == 0 else "bottom"
@@ -89,7 +91,7 @@ def draw_triangle(ax, policy, beliefs, label, resolution):
     ax.set(xticks=[], yticks=[], aspect="equal")
 
 
-def triangle_position(beliefs):
+def _triangle_position(beliefs):
     """Places in the plane: state 0 left, 1 right, 2 on top."""
     b = np.asarray(beliefs)
     return b[:, 1] + 0.5 * b[:, 2], np.sqrt(0.75) * b[:, 2]

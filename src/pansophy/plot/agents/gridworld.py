@@ -46,7 +46,7 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
     >>> len(ax.texts)  # a number in each free cell, a letter in start and exits
     14
     """
-    world = world_with_map(world)
+    world = _world_with_map(world)
     ax = get_axes(ax)
     height, width = len(world.map), len(world.map[0])
     picture = np.full((height, width), np.nan)
@@ -74,7 +74,7 @@ def gridworld(world, values=None, policy=None, *, decimals=2, ax=None):
         if letter not in ".F #":
             ax.text(j - 0.35, i - 0.3, letter, ha="center", va="center", color=color)
     if policy is not None:
-        draw_arrows(ax, world, np.asarray(policy))
+        _draw_arrows(ax, world, np.asarray(policy))
     ax.set(xticks=[], yticks=[])
     return ax
 
@@ -87,7 +87,7 @@ class WorldMap(NamedTuple):
     cells: list
 
 
-def world_with_map(world) -> WorldMap:
+def _world_with_map(world) -> WorldMap:
     """The map of an environment, of ours or of Gymnasium, in any wrapper."""
     from ...rl.experience.compiled_worlds import COMPILED_WORLDS, compiled_world
 
@@ -104,7 +104,7 @@ def world_with_map(world) -> WorldMap:
     return WorldMap("FrozenLake", rows, list(np.ndindex(letters.shape)))
 
 
-def draw_arrows(ax, world, policy):
+def _draw_arrows(ax, world, policy):
     """An arrow in each cell in which the agent acts."""
     moves = MOVES.get(world.name, DEFAULT_MOVES)
     if policy.shape != (len(world.cells),):
@@ -113,7 +113,7 @@ def draw_arrows(ax, world, policy):
         raise ValueError(
             f"actions of policy must be whole numbers from 0 to {len(moves) - 1}."
         )
-    acts = np.array([cell_is_free(world.map[i][j]) for i, j in world.cells])
+    acts = np.array([_cell_is_free(world.map[i][j]) for i, j in world.cells])
     rows, columns = np.array(world.cells)[acts].T
     steps = np.array([moves[a] for a in policy[acts]], dtype=float)
     ax.quiver(
@@ -122,6 +122,6 @@ def draw_arrows(ax, world, policy):
     )  # fmt: skip
 
 
-def cell_is_free(letter) -> bool:
+def _cell_is_free(letter) -> bool:
     """Whether an agent acts in a cell: it is neither exit, hole nor goal."""
     return letter in ".SF "

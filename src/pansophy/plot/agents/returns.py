@@ -47,14 +47,14 @@ def returns(curves, *, reference=None, cumulative=False, ax=None):
         raise ValueError("curves is empty.")
     ax = get_axes(ax)
     for k, (name, runs) in enumerate(named_series(curves, one="agent").items()):
-        several = isinstance(runs, (list, tuple)) and not is_curve(runs)
-        runs = list(runs) if several else [runs]
+        is_list = isinstance(runs, (list, tuple)) and not _is_curve(runs)
+        runs = list(runs) if is_list else [runs]
         style = line_style(k)
-        if all(map(is_curve, runs)):
-            draw_curves(ax, name, runs, cumulative, style)
+        if all(map(_is_curve, runs)):
+            _draw_curves(ax, name, runs, cumulative, style)
             continue
         for i, agent in enumerate(runs):
-            steps, values = episode_returns(agent, cumulative)
+            steps, values = _episode_returns(agent, cumulative)
             label = short_name(name) if i == 0 else None
             ax.plot(steps, values, label=label, **style)
     if reference is not None:
@@ -66,12 +66,12 @@ def returns(curves, *, reference=None, cumulative=False, ax=None):
     return ax
 
 
-def is_curve(run) -> bool:
+def _is_curve(run) -> bool:
     """Whether a run is a `ReturnCurve`."""
     return hasattr(run, "returns") and hasattr(run, "steps")
 
 
-def draw_curves(ax, name, runs, cumulative, style):
+def _draw_curves(ax, name, runs, cumulative, style):
     """Interquartile mean and range of the curves of one agent."""
     steps = runs[0].steps
     if any(not np.array_equal(run.steps, steps) for run in runs):
@@ -86,7 +86,7 @@ def draw_curves(ax, name, runs, cumulative, style):
         ax.fill_between(steps, low, high, color=style["color"], alpha=0.15, lw=0)
 
 
-def episode_returns(agent, cumulative):
+def _episode_returns(agent, cumulative):
     """Steps and returns of the episodes in which a fitted agent has learnt."""
     history = getattr(agent, "history_", None)
     if not isinstance(history, dict) or "return" not in history:
@@ -101,6 +101,6 @@ def episode_returns(agent, cumulative):
     sums = np.cumsum(values)
     if cumulative:
         return steps, sums
-    before = np.append(np.zeros(MOVING_EPISODES), sums)[: len(sums)]
+    sums_before = np.append(np.zeros(MOVING_EPISODES), sums)[: len(sums)]
     counted = np.minimum(np.arange(1, len(sums) + 1), MOVING_EPISODES)
-    return steps, (sums - before) / counted
+    return steps, (sums - sums_before) / counted

@@ -61,16 +61,22 @@ def rejection_envelope(
     top = np.exp(log_k + log_q(grid))
     x = draw_samples(q, n, rng)
     height = rng.random(n) * np.exp(log_k + log_q(x))
-    keep = height <= np.exp(np.asarray(log_prob(x), dtype=float).reshape(n))
+    is_kept = height <= np.exp(np.asarray(log_prob(x), dtype=float).reshape(n))
     x = x.reshape(n)
     ax.plot(t, top, color=INK, lw=1.2, label="envelope k q")
     ax.plot(t, p, color=BLUE, lw=1.8, label="target p'")
     ax.fill_between(t, p, color=BLUE, alpha=0.12)
-    above = p > top * (1 + 1e-9)
-    if above.any():
-        ax.fill_between(t, top, p, where=above, color=PINK, alpha=0.5, label="above")
-    ax.scatter(x[keep], height[keep], s=8, color=BLUE, label=f"kept: {keep.mean():.2f}")
-    ax.scatter(x[~keep], height[~keep], s=8, color=GREY, label="refused")
+    exceeds = p > top * (1 + 1e-9)
+    if exceeds.any():
+        ax.fill_between(t, top, p, where=exceeds, color=PINK, alpha=0.5, label="above")
+    ax.scatter(
+        x[is_kept],
+        height[is_kept],
+        s=8,
+        color=BLUE,
+        label=f"kept: {is_kept.mean():.2f}",
+    )
+    ax.scatter(x[~is_kept], height[~is_kept], s=8, color=GREY, label="refused")
     ax.set(xlim=tuple(bounds), ylim=(0, None), xlabel="x", ylabel="density")
     ax.legend(fontsize="small")
     pale_grid(ax)

@@ -69,11 +69,13 @@ def calibration(
             raise ValueError("calibration needs y and probabilities, in this order.")
     else:
         curves = {
-            name: bin_probabilities(yes, p, curve_weights(weights, y, yes), bins, level)
+            name: _bin_probabilities(
+                yes, p, curve_weights(weights, y, yes), bins, level
+            )
             for name, yes, p in curves_to_draw(y, probabilities, positive)
         }
     for k, (name, curve) in enumerate(curves.items()):
-        draw_reliability_curve(ax, k, short_name(name), curve)
+        _draw_reliability_curve(ax, k, short_name(name), curve)
     ax.set(xlabel="probability given", ylabel="share that came true")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     pale_grid(ax)
@@ -82,7 +84,7 @@ def calibration(
     return ax
 
 
-def bin_probabilities(yes, p, w, bins, level) -> BinnedProbabilities:
+def _bin_probabilities(yes, p, w, bins, level) -> BinnedProbabilities:
     """Points of the curve from outcomes, probabilities and weights, (n,) each."""
     if p.min() < 0 or p.max() > 1:
         raise ValueError("probabilities must lie between 0 and 1.")
@@ -99,7 +101,7 @@ def bin_probabilities(yes, p, w, bins, level) -> BinnedProbabilities:
     return BinnedProbabilities(*(v[filled] for v in points))
 
 
-def draw_reliability_curve(ax, k, name, curve):
+def _draw_reliability_curve(ax, k, name, curve):
     """Draw one curve: a line, points sized by their bins, and a band."""
     u = np.asarray(curve.predicted, float)
     v = np.asarray(curve.observed, float)

@@ -54,9 +54,9 @@ def confusion_matrix(
         raise ValueError(f"rows must be 'true' or 'predicted', got {rows!r}.")
     if normalize not in SHARES:
         raise ValueError(f"normalize must be one of {SHARES}, got {normalize!r}.")
-    C, labels = confusion_counts(y, predicted, labels, weights)
+    C, labels = _confusion_counts(y, predicted, labels, weights)
     C = C if rows == "true" else C.T
-    shown = normalized_counts(C, normalize)
+    shown = _normalized_counts(C, normalize)
     ax = get_axes(ax)
     K = len(C)
     ax.imshow(shown, cmap="Blues", vmin=0, vmax=max(shown.max(), 1e-12))
@@ -79,7 +79,7 @@ def confusion_matrix(
     return ax
 
 
-def confusion_counts(y, predicted, labels, weights=None):
+def _confusion_counts(y, predicted, labels, weights=None):
     """The matrix with true classes in rows, and their names."""
     if predicted is None:
         C = np.asarray(y)
@@ -96,7 +96,7 @@ def confusion_counts(y, predicted, labels, weights=None):
     return C, list(labels)
 
 
-def normalized_counts(C, normalize):
+def _normalized_counts(C, normalize):
     """Counts divided by the sums of rows, columns or all; 0 where a sum is 0."""
     if normalize is None:
         return C

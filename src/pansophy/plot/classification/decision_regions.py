@@ -79,32 +79,32 @@ def decision_regions(
     if X.ndim != 2 or X.shape[1] < 2:
         raise ValueError(f"regions are drawn over two columns, got shape {X.shape}.")
     i, j = columns
-    at = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
+    plane_point = None if X.shape[1] == 2 else np.nanmedian(X, axis=0)
     plane = X[:, [i, j]]
     limits = axis_limits(plane[np.isfinite(plane).all(axis=1)], bounds)
     on_grid = partial(
-        over_grid, limits=limits, resolution=resolution, at=at, columns=columns
+        over_grid, limits=limits, resolution=resolution, at=plane_point, columns=columns
     )
     grid, a, b = on_grid(model.predict)
     y = None if y is None else np.asarray(y)
     labels = np.unique(grid if y is None else np.concatenate([grid.ravel(), y.ravel()]))
     ax = get_axes(ax)
-    paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
+    _paint_regions(ax, np.searchsorted(labels, grid), a, b, len(labels))
     if margins:
         F, a, b = on_grid(model.decision_function)
         ax.contour(a, b, F, levels=[-1, 1], colors=INK, linestyles="--", linewidths=1.0)
-    scatter_by_class(
+    _scatter_by_class(
         ax, plane[: limit or ROWS], None if y is None else y[: limit or ROWS], labels
     )
     ax.set(xlim=limits[0], ylim=limits[1])
     titles = [f"x{k}" for k in range(X.shape[1])] if names is None else names
     ax.set(xlabel=short_name(titles[i], 40), ylabel=short_name(titles[j], 40))
-    if at is not None:
+    if plane_point is not None:
         ax.set_title("other columns at their medians", loc="right", fontsize=8.5)
     return ax
 
 
-def paint_regions(ax, codes, a, b, k):
+def _paint_regions(ax, codes, a, b, k):
     """Fill the regions with pale colours and draw their borders."""
     from matplotlib.colors import ListedColormap, to_rgb
 
@@ -115,15 +115,15 @@ def paint_regions(ax, codes, a, b, k):
         ax.contour(a, b, codes >= c, levels=[0.5], colors=INK, linewidths=0.7)
 
 
-def scatter_by_class(ax, plane, y, labels):
+def _scatter_by_class(ax, plane, y, labels):
     """Scatter the rows with a colour and marker for each class, and a legend."""
     dots = {"s": 18, "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
     if y is None:
         ax.scatter(*plane.T, color=INK, **dots)
         return
     for c, label in enumerate(labels):
-        here = y == label
+        of_label = y == label
         style = {"color": COLORS[c % 6], "marker": MARKS[c % 6]}
-        ax.scatter(*plane[here].T, label=short_name(label, 18), **style, **dots)
+        ax.scatter(*plane[of_label].T, label=short_name(label, 18), **style, **dots)
     if len(labels) <= 12:
         ax.legend(loc="best")

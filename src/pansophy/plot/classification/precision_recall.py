@@ -13,9 +13,9 @@ def recall_and_precision(tp, fp):
 
     Of points with equal recalls the one of the best precision is kept.
     """
-    keep = (tp > 0) & np.append(True, tp[1:] > tp[:-1])
-    tp = tp[keep]
-    called = tp + fp[keep]
+    is_corner = (tp > 0) & np.append(True, tp[1:] > tp[:-1])
+    tp = tp[is_corner]
+    called = tp + fp[is_corner]
     return tp / tp[-1], tp / called, called
 
 

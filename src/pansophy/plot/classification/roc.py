@@ -15,8 +15,8 @@ def false_and_true_positive_rates(tp, fp):
     """
     tpr = np.insert(tp / tp[-1], 0, 0.0)
     fpr = np.insert(fp / fp[-1], 0, 0.0)
-    keep = np.append(fpr[1:] > fpr[:-1], True)
-    return fpr[keep], tpr[keep], np.full(keep.sum(), tp[-1])
+    is_corner = np.append(fpr[1:] > fpr[:-1], True)
+    return fpr[is_corner], tpr[is_corner], np.full(is_corner.sum(), tp[-1])
 
 
 @draw_styled

@@ -116,6 +116,6 @@ def thin_curve(u, v, most=600):
     if len(u) <= most:
         return u, v
     length = np.insert(np.cumsum(np.abs(np.diff(u)) + np.abs(np.diff(v))), 0, 0.0)
-    at = np.searchsorted(length, np.linspace(0, length[-1], most))
-    at = np.unique(np.append(np.minimum(at, len(u) - 1), len(u) - 1))
-    return u[at], v[at]
+    chosen = np.searchsorted(length, np.linspace(0, length[-1], most))
+    chosen = np.unique(np.append(np.minimum(chosen, len(u) - 1), len(u) - 1))
+    return u[chosen], v[chosen]

@@ -38,7 +38,7 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
     """
     from matplotlib.collections import LineCollection
 
-    Z = as_tree(tree)
+    Z = _as_tree(tree)
     n = len(Z) + 1
     ax = get_axes(ax)
     lines, rows = merge_brackets(Z)
@@ -54,11 +54,11 @@ def dendrogram(tree, *, k=None, height=None, names=None, horizontal=False, ax=No
         ax.add_collection(LineCollection(lines[owner == c], colors=color, lw=1.3))
     if line is not None:
         (ax.axvline if horizontal else ax.axhline)(line, ls="--", lw=0.9, color=INK)
-    label_dendrogram_axes(ax, Z, names, horizontal)
+    _label_dendrogram_axes(ax, Z, names, horizontal)
     return ax
 
 
-def as_tree(tree):
+def _as_tree(tree):
     """Linkage matrix of an array or a fitted model."""
     Z = getattr(tree, "linkage_matrix_", None)
     if Z is None and hasattr(tree, "children_"):
@@ -100,7 +100,7 @@ def cut_height(Z, k):
     return (low + Z[n - k, 2]) / 2 if k > 1 else low * 1.02
 
 
-def label_dendrogram_axes(ax, Z, names, horizontal):
+def _label_dendrogram_axes(ax, Z, names, horizontal):
     """Set the limits, the row labels and the label of the height axis."""
     n = len(Z) + 1
     top = Z[:, 2].max()

@@ -30,13 +30,13 @@ def elbow(choice, *, ax=None):
     'clusters k'
     """
     ax = get_axes(ax)
-    at = int(np.flatnonzero(choice.ks == choice.k)[0])
+    row = int(np.flatnonzero(choice.ks == choice.k)[0])
     line = ax.plot(choice.ks, choice.costs, "o-", ms=4, label="cost")
     if choice.method == "elbow":
         ends = [0, -1]
         ax.plot(choice.ks[ends], choice.costs[ends], ":", color=GREY, label="chord")
     label = f"k = {choice.k} ({choice.method})"
-    ax.plot(choice.k, choice.costs[at], "*", color=ORANGE, ms=14, label=label)
+    ax.plot(choice.k, choice.costs[row], "*", color=ORANGE, ms=14, label=label)
     ax.set(xlabel="clusters k", ylabel="cost", ylim=(0, None))
     ax.yaxis.label.set_color(line[0].get_color())
     handles, names = ax.get_legend_handles_labels()

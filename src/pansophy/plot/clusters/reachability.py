@@ -37,9 +37,15 @@ def reachability(model, *, eps=None, ax=None):
     top = 1.08 * finite.max() if len(finite) and finite.max() > 0 else 1.0
     high = np.minimum(r, top)  # rows of infinite reachability go up to the edge
     for c in np.unique(labels):
-        some = labels == c
+        of_cluster = labels == c
         color = GREY if c < 0 else series_color(c)
-        ax.vlines(place[some], 0.0, high[some], colors=color, lw=max(0.4, 300 / len(r)))
+        ax.vlines(
+            place[of_cluster],
+            0.0,
+            high[of_cluster],
+            colors=color,
+            lw=max(0.4, 300 / len(r)),
+        )
     if eps is not None:
         ax.axhline(eps, ls="--", lw=0.9, color=INK)
     ax.set(xlim=(-0.7, len(r) - 0.3), ylim=(0.0, top))

@@ -49,9 +49,9 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="Blues"):
     else:
         title = ""
     values = np.asarray(values, dtype=float).ravel()
-    at = model.positions_[:, ::-1]  # columns across, rows down
-    if len(values) != len(at):
-        raise ValueError(f"{len(at)} units need as many values, got {len(values)}.")
+    places = model.positions_[:, ::-1]  # columns across, rows down
+    if len(values) != len(places):
+        raise ValueError(f"{len(places)} units need as many values, got {len(values)}.")
     if model.topology == "hexagonal":
         angle = np.pi / 6 + np.arange(6) * np.pi / 3
         corner = np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.sqrt(3)
@@ -59,20 +59,20 @@ def som(model, values=None, *, labels=None, hits=False, ax=None, cmap="Blues"):
         corner = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
     ax = get_axes(ax)
     cells = PolyCollection(
-        at[:, None, :] + corner, array=values, cmap=cmap, edgecolors="face"
+        places[:, None, :] + corner, array=values, cmap=cmap, edgecolors="face"
     )
     ax.add_collection(cells)
     ax.figure.colorbar(cells, ax=ax, label=title)
     if hits:
         size = 160 * model.hits_ / max(model.hits_.max(), 1e-300)
-        ax.scatter(*at.T, s=size, c=ORANGE, edgecolors="white", linewidths=0.5)
+        ax.scatter(*places.T, s=size, c=ORANGE, edgecolors="white", linewidths=0.5)
     if labels is not None:
         dark = cells.to_rgba(values)[:, :3] @ [0.3, 0.6, 0.1] < 0.5
-        for (x, y), text, on_dark in zip(at, np.ravel(labels), dark, strict=True):
+        for (x, y), text, on_dark in zip(places, np.ravel(labels), dark, strict=True):
             color = "white" if on_dark else INK
             ax.text(x, y, str(text), ha="center", va="center", fontsize=8, color=color)
-    ax.set_xlim(at[:, 0].min() - 0.6, at[:, 0].max() + 0.6)
-    ax.set_ylim(at[:, 1].max() + 0.65, at[:, 1].min() - 0.65)
+    ax.set_xlim(places[:, 0].min() - 0.6, places[:, 0].max() + 0.6)
+    ax.set_ylim(places[:, 1].max() + 0.65, places[:, 1].min() - 0.65)
     ax.set_aspect("equal")
     ax.set(xticks=[], yticks=[])
     for side in ax.spines.values():

@@ -63,9 +63,9 @@ def voronoi_polygons(C, limits):
     )
     distinct, back = np.unique(C, axis=0, return_inverse=True)
     diagram = Voronoi(np.vstack([distinct, distant]))
-    out = []
+    polygons = []
     for j in back.ravel():
         corners = diagram.vertices[diagram.regions[diagram.point_region[j]]]
         angle = np.arctan2(*(corners - corners.mean(axis=0)).T)
-        out.append(corners[np.argsort(angle)])
-    return out
+        polygons.append(corners[np.argsort(angle)])
+    return polygons

@@ -28,15 +28,15 @@ PLACES = (  # offsets of a label from its point, in typographic points
 )
 
 
-def pareto_front(x, y) -> list[int]:
+def _pareto_front(x, y) -> list[int]:
     """Pareto front of small x and large y: indices of undominated points, by x."""
     best = -np.inf
-    out = []
+    front = []
     for i in np.lexsort((-y, x)):
         if y[i] > best:
-            out.append(int(i))
+            front.append(int(i))
             best = y[i]
-    return out
+    return front
 
 
 @draw_styled
@@ -80,7 +80,7 @@ def quality_time(
     if not len(names) == len(x) == len(y):
         raise ValueError(f"{len(names)} names, {len(x)} times, {len(y)} scores.")
     ax = get_axes(ax)
-    line = pareto_front(x, y if greater else -y)
+    line = _pareto_front(x, y if greater else -y)
     ax.step(x[line], y[line], where="post", color=PALE, lw=2.5, zorder=1)
     for i, name in enumerate(names):
         color = BLUE if name in marked or name == best else GREY
@@ -99,11 +99,11 @@ def quality_time(
     ax.set(ylabel=short_name(label, 40) + ("" if greater else " (less is better)"))
     pale_grid(ax)
     first = [i for i, name in enumerate(names) if name == best]
-    name_points(ax, x, y, names, [*first, *line, *range(len(names))])
+    _name_points(ax, x, y, names, [*first, *line, *range(len(names))])
     return ax
 
 
-def name_points(ax, x, y, names, order):
+def _name_points(ax, x, y, names, order):
     """Label points where there is free space, the most important ones first."""
     figure = ax.figure
     figure.draw_without_rendering()
@@ -113,12 +113,12 @@ def name_points(ax, x, y, names, order):
     dots = [(a - 5 * unit, b - 5 * unit, a + 5 * unit, b + 5 * unit) for a, b in spots]
     placed = []
     for i in dict.fromkeys(order):
-        others = [*placed, *(d for k, d in enumerate(dots) if k != i)]
-        for most, (dx, dy, side) in product((22, 12), PLACES):
-            text = short_name(names[i], most)
-            box = box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
-            if box_inside(box, inside) and not any(
-                boxes_overlap(box, o) for o in others
+        obstacles = [*placed, *(d for k, d in enumerate(dots) if k != i)]
+        for max_length, (dx, dy, side) in product((22, 12), PLACES):
+            text = short_name(names[i], max_length)
+            box = _box_of(spots[i] + np.array([dx, dy]) * unit, text, side, unit)
+            if _box_inside(box, inside) and not any(
+                _boxes_overlap(box, o) for o in obstacles
             ):
                 ax.annotate(
                     text,
@@ -133,7 +133,7 @@ def name_points(ax, x, y, names, order):
                 break
 
 
-def box_of(spot, text, side, unit):
+def _box_of(spot, text, side, unit):
     """Approximate box of a text: left, bottom, right, top in pixels."""
     wide = 5.6 * unit * len(text)
     high = 11 * unit
@@ -141,10 +141,10 @@ def box_of(spot, text, side, unit):
     return left, spot[1] - high / 2, left + wide, spot[1] + high / 2
 
 
-def boxes_overlap(a, b) -> bool:
+def _boxes_overlap(a, b) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def box_inside(box, frame) -> bool:
-    across = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
-    return across and box[1] >= frame.y0 and box[3] <= frame.y1
+def _box_inside(box, frame) -> bool:
+    fits_width = box[0] >= frame.x0 and box[2] <= frame.x1 + 4
+    return fits_width and box[1] >= frame.y0 and box[3] <= frame.y1

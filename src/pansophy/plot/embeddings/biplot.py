@@ -74,8 +74,8 @@ def biplot(
     ax = get_axes(ax)
     groups = [None] if labels is None else list(np.unique(labels))
     for group in groups:
-        some = slice(None) if group is None else np.asarray(labels) == group
-        ax.scatter(*Z[some].T, s=14, alpha=0.6, linewidths=0, label=group)
+        of_group = slice(None) if group is None else np.asarray(labels) == group
+        ax.scatter(*Z[of_group].T, s=14, alpha=0.6, linewidths=0, label=group)
     length = np.hypot(*L.T)
     longest = np.argsort(-length, kind="stable")[:limit]
     tips = L[longest] * 0.8 * np.abs(Z).max() / max(length.max(), 1e-300)
@@ -95,11 +95,11 @@ def biplot(
     ax.set_aspect("equal", adjustable="datalim")
     if labels is not None:
         ax.legend()
-    name_tips(ax, tips, [str(names[j]) for j in longest])
+    _name_tips(ax, tips, [str(names[j]) for j in longest])
     return ax
 
 
-def name_tips(ax, tips, words):
+def _name_tips(ax, tips, words):
     """Label the arrow tips so that no label overlaps another.
 
     Positions at growing distances in 24 directions are scored in pixels. The best one
@@ -124,16 +124,18 @@ def name_tips(ax, tips, words):
         box = text.get_window_extent()
         half = np.array([box.width, box.height]) / 2 + inch
         way = np.tile(directions, (6, 1))
-        at = end + far[:, None] * inch * way + way * half  # the middle of the label
-        low, high = at - half, at + half
-        over = overlap_areas(low, high, placed).sum(axis=1)
-        outside = 4 * half.prod() - overlap_areas(low, high, walls[None])[:, 0]
+        centers = (
+            end + far[:, None] * inch * way + way * half
+        )  # the middle of the label
+        low, high = centers - half, centers + half
+        overlap = _overlap_areas(low, high, placed).sum(axis=1)
+        outside = 4 * half.prod() - _overlap_areas(low, high, walls[None])[:, 0]
         inside = (shafts > low[:, None]) & (shafts < high[:, None])
         cross = inside.all(axis=2).sum(axis=1)
         bend = 1 - way @ (end - zero) / max(float(np.hypot(*(end - zero))), 1e-9)
         near = half.prod() * (0.5 * cross + far / 20 + bend)
-        best = np.argmin(50 * over + 5 * outside + near)
-        text.set_position((at[best] - end) / inch)
+        best = np.argmin(50 * overlap + 5 * outside + near)
+        text.set_position((centers[best] - end) / inch)
         placed = np.vstack([placed, [*low[best], *high[best]]])
         if far[best] > 12:
             edge = np.clip(end, low[best], high[best])
@@ -141,7 +143,7 @@ def name_tips(ax, tips, words):
             ax.plot(*line.T, color=GREY, lw=0.6, zorder=3)
 
 
-def overlap_areas(low, high, boxes):
+def _overlap_areas(low, high, boxes):
     """Overlap areas (m, k) of m boxes low, high (m, 2) with k boxes (k, 4)."""
     wide = np.minimum(high[:, None], boxes[:, 2:]) - np.maximum(
         low[:, None], boxes[:, :2]

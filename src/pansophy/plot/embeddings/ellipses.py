@@ -52,30 +52,34 @@ def covariance_ellipses(
     'column 0'
     """
     ax = get_axes(ax)
-    at = np.asarray(columns)
+    shown_columns = np.asarray(columns)
     means = np.asarray(model.means_, float)
     k, d = means.shape
-    covs = model_covariances(model, k, d)
+    covs = _model_covariances(model, k, d)
     colors = [series_color(j) for j in range(k)]
     if X is not None:
         z = np.asarray(model.predict(X))
         X = np.asarray(X, float)
         shades = [colors[j] for j in z]
-        ax.scatter(*X[:, at].T, c=shades, s=8, alpha=0.4, lw=0)
+        ax.scatter(*X[:, shown_columns].T, c=shades, s=8, alpha=0.4, lw=0)
     if over_iterations:
-        draw_iterations(ax, model.history_, at, colors, levels[0])
+        _draw_iterations(ax, model.history_, shown_columns, colors, levels[0])
     for j in range(k):
         for level in levels:
-            line = ellipse_points(means[j, at], covs[j][np.ix_(at, at)], level)
+            line = ellipse_points(
+                means[j, shown_columns],
+                covs[j][np.ix_(shown_columns, shown_columns)],
+                level,
+            )
             ax.plot(*line, color=colors[j], lw=1.8)
-        ax.plot(*means[j, at], "o", color=colors[j], mec=INK, ms=6)
+        ax.plot(*means[j, shown_columns], "o", color=colors[j], mec=INK, ms=6)
     names = getattr(model, "feature_names_in_", None)
     label = lambda i: f"column {i}" if names is None else str(names[i])
     ax.set(xlabel=label(columns[0]), ylabel=label(columns[1]))
     return ax
 
 
-def model_covariances(model, k, d):
+def _model_covariances(model, k, d):
     """Full covariance matrices (k, d, d) of a fitted mixture of any covariance type."""
     kind = getattr(model, "covariance_type", "full")
     cov = np.asarray(model.covariances_, float)
@@ -86,7 +90,7 @@ def model_covariances(model, k, d):
     return cov[:, :, None] * np.eye(d) if kind == "diag" else cov
 
 
-def draw_iterations(ax, history, at, colors, level):
+def _draw_iterations(ax, history, at, colors, level):
     """Draw the ellipses of all iterations but the last, and the paths of the means."""
     if "means" not in history:
         raise ValueError("there are no iterations to draw: fit with keep_path=True.")

@@ -46,7 +46,7 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
         labels = np.asarray(labels)
         if len(labels) != len(Y):
             raise ValueError(f"{len(Y)} points have {len(labels)} labels.")
-        scatter_by_label(ax, x, y, labels, legend, s)
+        _scatter_by_label(ax, x, y, labels, legend, s)
     if Y.shape[1] == 1:
         ax.set(xlabel="row", ylabel="first coordinate")
     else:
@@ -55,7 +55,7 @@ def embedding(points, labels=None, *, size=None, legend=True, ax=None):
     return ax
 
 
-def scatter_by_label(ax, x, y, labels, legend, s):
+def _scatter_by_label(ax, x, y, labels, legend, s):
     """Colour points by group, or by a colour scale for many different numbers."""
     groups = np.unique(labels)
     if len(groups) > MANY and labels.dtype.kind == "f":
@@ -64,11 +64,11 @@ def scatter_by_label(ax, x, y, labels, legend, s):
             ax.figure.colorbar(drawn, ax=ax)
         return
     for k, group in enumerate(groups):
-        some = labels == group
+        of_group = labels == group
         noise = labels.dtype.kind in "iu" and group == -1
         ax.scatter(
-            x[some],
-            y[some],
+            x[of_group],
+            y[of_group],
             color=GREY if noise else series_color(k),
             label=short_name(group),
             s=s,

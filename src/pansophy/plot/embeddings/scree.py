@@ -45,9 +45,9 @@ def scree(model, *, target=None, ax=None):
         ax.axhline(target, color=GREY, lw=0.8, ls="--", zorder=0)
         reached = np.flatnonzero(total >= target)
         if len(reached):
-            at = int(reached[0])
-            text = f"{at + 1} reach {target:g}"
-            ax.plot(k[at], total[at], "*", color=ORANGE, ms=12, label=text)
+            index = int(reached[0])
+            text = f"{index + 1} reach {target:g}"
+            ax.plot(k[index], total[index], "*", color=ORANGE, ms=12, label=text)
     if len(k) <= 20:
         ax.set_xticks(k)
     ax.set(xlabel="component", ylabel="share of the variance", ylim=(0, 1.05))

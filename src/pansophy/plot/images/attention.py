@@ -50,13 +50,13 @@ def attention(weights, queries=None, keys=None, *, ax=None):
         panel.imshow(A[h], cmap="Blues", vmin=0, vmax=max(A[h].max(), 1e-12))
         panel.set_xlabel("key")
         panel.set_title(f"head {h}" if heads > 1 else "")
-        name_steps(panel.xaxis, keys, S)
-        name_steps(panel.yaxis, queries, L)
+        _name_steps(panel.xaxis, keys, S)
+        _name_steps(panel.yaxis, queries, L)
     axes[0].set_ylabel("query")
     return axes
 
 
-def name_steps(axis, names, n):
+def _name_steps(axis, names, n):
     """Names at the ticks of an axis, not more than fit."""
     if names is None:
         return

@@ -47,10 +47,10 @@ def diffusion(model, n_samples=None, *, y=None, n_frames=6, random_state=0, ax=N
     rows = np.asarray(path.rows, dtype=float)
     titles = [f"sigma {s:.2g}" for s in path.sigma]
     if rows.ndim >= 4:
-        return image_strip(rows, titles, ax)
+        return _image_strip(rows, titles, ax)
     if rows.shape[2] < 2:
         rows = np.concatenate([rows, np.zeros_like(rows)], axis=2)
-    axes = strip_axes(ax, 1, len(rows))
+    axes = _strip_axes(ax, 1, len(rows))
     limits = axis_limits(rows[-1][:, :2])
     for panel, frame, title in zip(axes, rows, titles):
         panel.scatter(*frame[:, :2].T, s=4, color=COLORS[0], linewidths=0)
@@ -59,7 +59,7 @@ def diffusion(model, n_samples=None, *, y=None, n_frames=6, random_state=0, ax=N
     return axes
 
 
-def strip_axes(ax, n_rows, n_frames):
+def _strip_axes(ax, n_rows, n_frames):
     """Axes of a strip, row by row: those given, or new ones."""
     needed = n_rows * n_frames
     if ax is None:
@@ -73,10 +73,10 @@ def strip_axes(ax, n_rows, n_frames):
     return axes[:needed]
 
 
-def image_strip(rows, titles, ax):
+def _image_strip(rows, titles, ax):
     """One line of panels for each image (frames, n, h, w[, channels])."""
     n_frames, n = rows.shape[:2]
-    axes = strip_axes(ax, n, n_frames)
+    axes = _strip_axes(ax, n, n_frames)
     low = rows[-1].min()
     high = rows[-1].max()
     grid = axes.reshape(n, n_frames)

@@ -35,14 +35,14 @@ def image_panels(images, titles, *, ax=None, symmetric=False):
     return axes[:n]
 
 
-def first_net(model):
+def _first_net(model):
     """The torch module of a model: itself, or the first of a fitted estimator."""
     from ...nn.inspection.model_size import fitted_nets
 
     return fitted_nets(model)[0]
 
 
-def convolution_layer(net, layer):
+def _convolution_layer(net, layer):
     """(name, module) of a layer with kernels (F, C, h, w): that named, or the first."""
     result = {
         name: module
@@ -81,7 +81,7 @@ def filters(model, layer=None, *, channel=None, ax=None):
     >>> len(plot.filters(nn.ConvNet((1, 8, 8), 10, n_filters=(6,))))
     6
     """
-    _, module = convolution_layer(first_net(model), layer)
+    _, module = _convolution_layer(_first_net(model), layer)
     kernels = module.weight.detach().cpu().numpy()
     images = kernels.mean(1) if channel is None else kernels[:, channel]
     return image_panels(images, map(str, range(len(images))), ax=ax, symmetric=True)
@@ -116,7 +116,7 @@ def feature_maps(model, image, layer=None, *, ax=None):
     from ...nn.nets.feature_extractor import layer_outputs, net_and_inputs
 
     net, inputs = net_and_inputs(model, np.asarray(image)[None])[0]
-    name = convolution_layer(net, None)[0] if layer is None else layer
+    name = _convolution_layer(net, None)[0] if layer is None else layer
     maps = layer_outputs(net, *inputs, layer=name)[0].cpu().numpy()
     if maps.ndim != 3:
         raise ValueError(f"{name!r} gives no maps of two dimensions: {maps.shape}.")

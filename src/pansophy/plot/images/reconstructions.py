@@ -37,12 +37,14 @@ def reconstructions(model, X, *, y=None, n_shown=8, ax=None):
     """
     n = min(n_shown, len(X))
     rows = np.asarray(X)[:n]
-    made = model.reconstruct(rows) if y is None else model.reconstruct(rows, y[:n])
-    above, below = panel_images(rows), panel_images(made)
+    reconstructed = (
+        model.reconstruct(rows) if y is None else model.reconstruct(rows, y[:n])
+    )
+    originals, rebuilt = panel_images(rows), panel_images(reconstructed)
     axes = panel_axes(ax, 2, n, height=1.35, width=1.2 * n)
-    low, high = float(above.min()), float(above.max())
+    low, high = float(originals.min()), float(originals.max())
     for j in range(n):
-        for i, image in enumerate((above[j], below[j])):
+        for i, image in enumerate((originals[j], rebuilt[j])):
             axes[i, j].imshow(image, cmap="Greys", vmin=low, vmax=high)
             axes[i, j].set(xticks=[], yticks=[])
             axes[i, j].set_frame_on(False)

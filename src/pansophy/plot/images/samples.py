@@ -47,7 +47,7 @@ def samples(
     >>> plot.samples(points).get_xlabel()
     'x0'
     """
-    drawn = drawn_samples(model, n_samples, y, image_shape, random_state)
+    drawn = _drawn_samples(model, n_samples, y, image_shape, random_state)
     if drawn.ndim > FEW_COLUMNS:
         if drawn.ndim == 4 and drawn.shape[3] == 1:
             drawn = drawn[..., 0]
@@ -55,28 +55,30 @@ def samples(
             drawn = np.clip(drawn / (255 if drawn.max() > 2 else 1), 0, 1)
         return image_panels(drawn, [""] * len(drawn), ax=ax)
     ax = get_axes(ax)
-    others = None if real is None else np.asarray(real, float).reshape(len(real), -1)
+    real_rows = None if real is None else np.asarray(real, float).reshape(len(real), -1)
     if drawn.shape[1] == 1:
-        parts = drawn if others is None else np.vstack([drawn, others[:, :1]])
+        parts = drawn if real_rows is None else np.vstack([drawn, real_rows[:, :1]])
         bins = np.histogram_bin_edges(parts, 40)
-        if others is not None:
+        if real_rows is not None:
             ax.hist(
-                others[:, 0], bins, density=True, color=GREY, alpha=0.5, label="real"
+                real_rows[:, 0], bins, density=True, color=GREY, alpha=0.5, label="real"
             )
         ax.hist(drawn[:, 0], bins, density=True, histtype="step", label="samples")
         ax.set(xlabel="x0", ylabel="density")
     else:
-        if others is not None:
-            ax.scatter(*others[:, :2].T, s=4, color=GREY, alpha=0.5, lw=0, label="real")
+        if real_rows is not None:
+            ax.scatter(
+                *real_rows[:, :2].T, s=4, color=GREY, alpha=0.5, lw=0, label="real"
+            )
         ax.scatter(*drawn[:, :2].T, s=4, alpha=0.7, lw=0, label="samples")
         ax.set(xlabel="x0", ylabel="x1")
     pale_grid(ax)
-    if others is not None:
+    if real_rows is not None:
         ax.legend(loc="best")
     return ax
 
 
-def drawn_samples(model, n_samples, y, image_shape, random_state):
+def _drawn_samples(model, n_samples, y, image_shape, random_state):
     """Rows (n, d) or images, drawn from a model or taken from an array."""
     if hasattr(model, "sample"):
         images = image_shape or getattr(model, "image_shape_", None)

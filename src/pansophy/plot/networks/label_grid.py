@@ -34,35 +34,35 @@ def label_grid(pictures, *, titles=None, model=None, ax=None):
     """
     if isinstance(pictures, dict):
         titles, pictures = list(pictures), list(pictures.values())
-    many = isinstance(pictures, list) or np.ndim(pictures) == 3
-    shown = [np.asarray(p) for p in pictures] if many else [np.asarray(pictures)]
+    is_list = isinstance(pictures, list) or np.ndim(pictures) == 3
+    shown = [np.asarray(p) for p in pictures] if is_list else [np.asarray(pictures)]
     if any(p.ndim != 2 for p in shown):
         raise ValueError("a picture has shape (height, width).")
-    if ax is None and many:
+    if ax is None and is_list:
         from matplotlib import pyplot as plt
 
         size = (2.6 * len(shown), 3.0)
         ax = plt.subplots(1, len(shown), figsize=size, layout="constrained")[1]
-    each = np.atleast_1d(np.asarray(get_axes(ax), dtype=object)).ravel()
-    if len(each) != len(shown):
-        raise ValueError(f"{len(shown)} pictures need as many axes, got {len(each)}.")
-    for k, (a, p) in enumerate(zip(each, shown, strict=True)):
+    panels = np.atleast_1d(np.asarray(get_axes(ax), dtype=object)).ravel()
+    if len(panels) != len(shown):
+        raise ValueError(f"{len(shown)} pictures need as many axes, got {len(panels)}.")
+    for k, (a, p) in enumerate(zip(panels, shown, strict=True)):
         if p.dtype.kind == "f":  # probabilities
             limits = (0.0, 1.0)
             colours = "Blues"
         else:
             limits = (p.min(), max(p.max(), p.min() + 1))
-            colours = "Greys_r" if len(np.unique(p)) <= 2 else label_colors(p)
+            colours = "Greys_r" if len(np.unique(p)) <= 2 else _label_colors(p)
         a.imshow(p, cmap=colours, vmin=limits[0], vmax=limits[1], interpolation="none")
         a.set(xticks=[], yticks=[])
         if titles is not None:
             a.set_title(titles[k])
         if model is not None:
             a.set_xlabel(f"energy {model.energy(p):.5g}")
-    return each if many else each[0]
+    return panels if is_list else panels[0]
 
 
-def label_colors(p):
+def _label_colors(p):
     """Colours of the labels from the least to the largest of a picture."""
     from matplotlib.colors import ListedColormap
 

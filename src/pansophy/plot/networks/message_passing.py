@@ -8,13 +8,15 @@ from ..style import BLUE, GREY, INK, ORANGE, draw_styled
 RADIUS = 0.42  # of a variable
 
 
-def factor_graph_layout(n_variables, scopes):
+def _factor_graph_layout(n_variables, scopes):
     """Places of variables and factors: columns from the first one on, or a ring.
 
     A tree goes from left to right by the number of steps from the first variable; a
     graph with loops has its variables on a ring and its factors between them.
     """
-    at = [[k for k, s in enumerate(scopes) if v in s] for v in range(n_variables)]
+    factors_of = [
+        [k for k, s in enumerate(scopes) if v in s] for v in range(n_variables)
+    ]
     depth = {}
     factor_depth = {}
     loops = False
@@ -24,7 +26,7 @@ def factor_graph_layout(n_variables, scopes):
         depth[root], queue = 0, [root]
         while queue:
             v = queue.pop(0)
-            for k in at[v]:
+            for k in factors_of[v]:
                 if k in factor_depth:
                     continue
                 factor_depth[k] = depth[v] + 1
@@ -39,9 +41,9 @@ def factor_graph_layout(n_variables, scopes):
         angle = np.pi / 2 - 2 * np.pi * np.arange(n_variables) / n_variables
         ring = np.column_stack([np.cos(angle), np.sin(angle)])
         size = max(2.2, 0.55 * n_variables)
-        alone = lambda s: ring[s[0]] * (size + 1.6)
+        alone_place = lambda s: ring[s[0]] * (size + 1.6)
         F = [
-            alone(s) if len(s) == 1 else size * ring[list(s)].mean(axis=0)
+            alone_place(s) if len(s) == 1 else size * ring[list(s)].mean(axis=0)
             for s in scopes
         ]
         return size * ring, np.array(F).reshape(-1, 2)
@@ -64,7 +66,7 @@ def factor_graph_layout(n_variables, scopes):
     return V, F
 
 
-def message_text(message):
+def _message_text(message):
     """A message as a few numbers that sum to 1."""
     p = message / max(message.sum(), 1e-300)
     shown = " ".join(f"{v:.2f}" for v in p[:3])
@@ -104,9 +106,9 @@ def message_passing(beliefs, *, ax=None):
     graph = beliefs.graph
     names = graph.space.names
     scopes = [f.variables for f in graph.factors]
-    V, F = factor_graph_layout(len(names), scopes)
-    everything = np.concatenate([V, F])
-    low, high = everything.min(axis=0) - 0.7, everything.max(axis=0) + 0.7
+    V, F = _factor_graph_layout(len(names), scopes)
+    nodes = np.concatenate([V, F])
+    low, high = nodes.min(axis=0) - 0.7, nodes.max(axis=0) + 0.7
     if ax is None:  # one unit of the layout is an inch
         from matplotlib import pyplot as plt
 
@@ -115,16 +117,18 @@ def message_passing(beliefs, *, ax=None):
     for m in beliefs.messages:
         v, f = V[graph.space.number(m.variable)], F[m.factor]
         ax.plot(*zip(v, f, strict=True), color=GREY, lw=1, zorder=1)
-        along = (v - f) / max(np.hypot(*(v - f)), 1e-12)
-        across = np.array([-along[1], along[0]])
-        angle = np.degrees(np.arctan2(along[1], along[0]))
+        direction = (v - f) / max(np.hypot(*(v - f)), 1e-12)
+        normal = np.array([-direction[1], direction[0]])
+        angle = np.degrees(np.arctan2(direction[1], direction[0]))
         angle = (angle + 90) % 180 - 90
-        middle = (f + 0.12 * along + v - RADIUS * along) / 2  # of what can be seen
+        middle = (
+            f + 0.12 * direction + v - RADIUS * direction
+        ) / 2  # of what can be seen
         for text, way, side, colour in (
-            (message_text(m.to_variable), along, 1, BLUE),
-            (message_text(m.to_factor), -along, -1, ORANGE),
+            (_message_text(m.to_variable), direction, 1, BLUE),
+            (_message_text(m.to_factor), -direction, -1, ORANGE),
         ):
-            p = middle + 0.09 * side * across
+            p = middle + 0.09 * side * normal
             ax.annotate(
                 "",
                 p + 0.25 * way,
@@ -132,7 +136,7 @@ def message_passing(beliefs, *, ax=None):
                 arrowprops={"arrowstyle": "->", "color": colour, "lw": 0.8},
             )
             ax.text(
-                *(p + 0.13 * side * across),
+                *(p + 0.13 * side * normal),
                 text,
                 color=colour,
                 fontsize=7,
@@ -144,7 +148,7 @@ def message_passing(beliefs, *, ax=None):
         ax.add_patch(Rectangle((x - 0.12, y - 0.12), 0.24, 0.24, color=INK))
     for v, name in enumerate(names):
         ax.add_patch(Circle(V[v], RADIUS, facecolor="white", edgecolor=INK))
-        label = f"{name}\n{message_text(beliefs[name])}"
+        label = f"{name}\n{_message_text(beliefs[name])}"
         ax.text(*V[v], label, ha="center", va="center", fontsize=7)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal")

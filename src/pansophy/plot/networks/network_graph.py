@@ -5,8 +5,8 @@ from ...graphical.networks.d_separation import named_graph
 from ...graphical.networks.network_drawing import (
     NODE_FILLS,
     clip_arrow,
+    network_captions,
     network_layout,
-    node_captions,
 )
 from ..axes import get_axes
 from ..style import GREY, INK, draw_styled
@@ -49,7 +49,7 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
             "directions: give a BayesianNetwork or a list of pairs (parent, child)."
         )
     shown = model if hasattr(model, "space") else Edges(model)
-    lines = node_captions(shown, tables)
+    lines = network_captions(shown, tables)
     page, widths, height = network_layout(shown, lines)
     if ax is None:
         from matplotlib import pyplot as plt
@@ -77,10 +77,10 @@ def network_graph(model, *, tables: bool = False, highlight=(), ax=None):
         else:
             ax.add_patch(Ellipse((x, y), widths[i], height, **look))
         for k, text in enumerate(box):
-            at = y - LINE * (len(box) - 1) / 2 + LINE * k
+            line_y = y - LINE * (len(box) - 1) / 2 + LINE * k
             ax.text(
                 x,
-                at,
+                line_y,
                 text,
                 weight="bold" if k == 0 and len(box) > 1 else "normal",
                 ha="center",

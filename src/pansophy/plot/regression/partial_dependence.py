@@ -38,33 +38,38 @@ def partial_dependence(dependence, *, rows=True, centre=False, ax=None):
     ['a', 'b']
     """
     if not isinstance(dependence, list):
-        return draw_dependence(dependence, rows, centre, get_axes(ax))
-    axes = axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
+        return _draw_dependence(dependence, rows, centre, get_axes(ax))
+    axes = _axes_grid(len(dependence)) if ax is None else np.ravel(np.asarray(ax))
     if len(axes) != len(dependence):
         raise ValueError(f"{len(dependence)} columns but {len(axes)} axes.")
-    for k, (d, one) in enumerate(zip(dependence, axes, strict=True)):
-        draw_dependence(d, rows, centre, one)
+    for k, (d, panel) in enumerate(zip(dependence, axes, strict=True)):
+        _draw_dependence(d, rows, centre, panel)
         if ax is None and k % 3:
-            one.set_ylabel("")  # the scale is common
+            panel.set_ylabel("")  # the scale is common
     return axes
 
 
-def axes_grid(m):
+def _axes_grid(m):
     """Axes in rows of three with a common scale."""
     from matplotlib import pyplot as plt
 
-    across = min(m, 3)
-    down = -(-m // across)
-    size = (0.6 + 3.1 * across, 2.9 * down)
+    n_columns = min(m, 3)
+    n_rows = -(-m // n_columns)
+    size = (0.6 + 3.1 * n_columns, 2.9 * n_rows)
     axes = plt.subplots(
-        down, across, figsize=size, sharey=True, squeeze=False, layout="constrained"
+        n_rows,
+        n_columns,
+        figsize=size,
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
     )[1].ravel()
     for extra in axes[m:]:
         extra.set_visible(False)
     return axes[:m]
 
 
-def draw_dependence(d, rows, centre, ax):
+def _draw_dependence(d, rows, centre, ax):
     """Draw one column: bars for categories, lines for numbers."""
     mean = np.asarray(d.mean, float)
     mean = mean[:, None] if mean.ndim == 1 else mean
@@ -76,7 +81,7 @@ def draw_dependence(d, rows, centre, ax):
         single = None if single is None else single - single[:, :1]
         mean = mean - mean[:1]
     numbers = all(isinstance(v, (int, float, np.number)) for v in d.values)
-    (draw_lines if numbers else draw_bars)(ax, d, mean, single)
+    (_draw_lines if numbers else _draw_bars)(ax, d, mean, single)
     outputs = [short_name(o) for o in d.outputs]
     ax.set(xlabel=short_name(d.column, 40), ylabel="prediction")
     if len(outputs) == 1 and outputs[0] != "prediction":
@@ -87,7 +92,7 @@ def draw_dependence(d, rows, centre, ax):
     return ax
 
 
-def draw_lines(ax, d, mean, single):
+def _draw_lines(ax, d, mean, single):
     """Draw mean predictions as lines, with thin lines for single rows."""
     x = np.asarray(d.values, float)
     if single is not None:
@@ -97,16 +102,16 @@ def draw_lines(ax, d, mean, single):
         ax.plot(x, v, label=short_name(d.outputs[k]), lw=2.2, zorder=3, **style)
 
 
-def draw_bars(ax, d, mean, single):
+def _draw_bars(ax, d, mean, single):
     """Draw mean predictions as bars, with the central 80 % of single rows."""
     place = np.arange(len(d.values))
     K = mean.shape[1]
     width = 0.8 / K
     hatches = ("", "///", "...", "xxx", "\\\\\\", "---")
     for k, v in enumerate(mean.T):
-        at = place + (k - (K - 1) / 2) * width
+        x = place + (k - (K - 1) / 2) * width
         ax.bar(
-            at,
+            x,
             v,
             0.95 * width,
             lw=0,

@@ -58,7 +58,7 @@ def residuals(
     r = np.asarray(y, float) - p
     w = check_sample_weight(1.0 if weights is None else weights, len(r), "weights")
     if kind == "histogram":
-        return residual_histogram(r, w, ax)
+        return _residual_histogram(r, w, ax)
     x = p if kind == "predicted" else np.arange(len(r)) if time is None else time
     x = np.asarray(x)
     shown = np.arange(len(r))
@@ -67,7 +67,7 @@ def residuals(
     ax.plot(x[shown], r[shown], ".", color=BLUE, alpha=0.5, ms=4, mew=0)
     ax.axhline(0, color=INK, lw=0.8)
     if len(r) >= 3 * parts and kind == "predicted":
-        mid, mean, error = binned_means(x, r, w, parts)
+        mid, mean, error = _binned_means(x, r, w, parts)
         ax.errorbar(
             mid,
             mean,
@@ -86,18 +86,18 @@ def residuals(
     return ax
 
 
-def binned_means(x, r, w, parts):
+def _binned_means(x, r, w, parts):
     """Mean of x, mean residual and its standard error in bins of equally many rows."""
     bins = np.array_split(np.argsort(x, kind="stable"), parts)
     bins = [s for s in bins if (w[s] > 0).sum() > 1]
     rows = [
-        (np.average(x[s], weights=w[s]), *weighted_mean_error_of(r[s], w[s]))
+        (np.average(x[s], weights=w[s]), *_weighted_mean_error_of(r[s], w[s]))
         for s in bins
     ]
     return np.array(rows).T
 
 
-def weighted_mean_error_of(r, w):
+def _weighted_mean_error_of(r, w):
     """A weighted mean and its standard error, by the effective sample size."""
     m = effective_sample_size(w)
     w = w / w.sum()
@@ -105,7 +105,7 @@ def weighted_mean_error_of(r, w):
     return mean, np.sqrt(w @ (r - mean) ** 2 / (m - 1))
 
 
-def residual_histogram(r, w, ax):
+def _residual_histogram(r, w, ax):
     """Histogram of residuals with the Normal density of the same mean and variance."""
     low, high = np.quantile(r, [0.002, 0.998])
     margin = 0.1 * (high - low) or max(abs(high), 1.0) * 0.1

@@ -53,9 +53,9 @@ def regimes(states, posterior, x, *, times=None, names=None, ax=None):
     ax = plt.subplots(figsize=(9, 4.5), layout="constrained")[1] if ax is None else ax
     ax.plot(t, x, color=EDGE, lw=0.8, zorder=1)
     for j in range(k):
-        here = z == j
+        in_state = z == j
         ax.plot(
-            t, np.where(here, x, np.nan), ".", ms=3, color=colors[j], label=names[j]
+            t, np.where(in_state, x, np.nan), ".", ms=3, color=colors[j], label=names[j]
         )
     band = ax.inset_axes((0, -0.3, 1, 0.2), sharex=ax)
     band.stackplot(t, G.T, colors=colors, lw=0)

@@ -38,18 +38,23 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     k = len(P)
     size = 0.16  # radius of a state
     angle = np.pi / 2 - 2 * np.pi * np.arange(k) / k
-    at = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (k > 1)
+    circles = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (k > 1)
     for i, j in zip(*np.nonzero(least <= P)):
         if i == j:
-            out = at[i] if k > 1 else np.array([0.0, 1.0])
-            draw_self_transition(ax, at[i], out, size, P[i, i])
+            outward = circles[i] if k > 1 else np.array([0.0, 1.0])
+            _draw_self_transition(ax, circles[i], outward, size, P[i, i])
         else:
-            draw_transition(
-                ax, at[i], at[j], size, P[i, j], bend=0.18 if P[j, i] >= least else 0
+            _draw_transition(
+                ax,
+                circles[i],
+                circles[j],
+                size,
+                P[i, j],
+                bend=0.18 if P[j, i] >= least else 0,
             )
     from matplotlib.patches import Circle
 
-    for (x, y), name in zip(at, states):
+    for (x, y), name in zip(circles, states):
         ax.add_patch(Circle((x, y), size, fc="white", ec=INK, zorder=3))
         ax.text(x, y, str(name), ha="center", va="center", zorder=4)
     ax.set(xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal")
@@ -57,25 +62,27 @@ def state_diagram(chain, *, states=None, least=0.005, ax=None):
     return ax
 
 
-def draw_transition(ax, a, b, size, p, bend):
+def _draw_transition(ax, a, b, size, p, bend):
     """Arrow from circle a to circle b, with its probability beside the middle."""
-    along = (b - a) / np.linalg.norm(b - a)
-    side = np.array([along[1], -along[0]])  # to the right, where a positive bend goes
-    start, end = a + size * along, b - size * along
+    direction = (b - a) / np.linalg.norm(b - a)
+    side = np.array(
+        [direction[1], -direction[0]]
+    )  # to the right, where a positive bend goes
+    start, end = a + size * direction, b - size * direction
     style = {"arrowstyle": "-|>", "lw": 0.5 + 3 * p, "shrinkA": 0, "shrinkB": 0}
     style["connectionstyle"] = f"arc3,rad={bend}"
     ax.annotate("", end, start, arrowprops={"color": BLUE, **style})
     length = np.linalg.norm(end - start)
-    draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
+    _draw_probability(ax, (start + end) / 2 + side * (bend * length / 2 + 0.09), p)
 
 
-def draw_probability(ax, at, p):
+def _draw_probability(ax, at, p):
     """Write a probability at a point, on a white background."""
-    behind = {"fc": "white", "ec": "none", "pad": 0.5}
+    background = {"fc": "white", "ec": "none", "pad": 0.5}
     ax.text(
         *at,
         f"{p:.2g}",
-        bbox=behind,
+        bbox=background,
         zorder=2,
         ha="center",
         va="center",
@@ -84,7 +91,7 @@ def draw_probability(ax, at, p):
     )
 
 
-def draw_self_transition(ax, at, out, size, p):
+def _draw_self_transition(ax, at, out, size, p):
     """Arrow from a circle to itself, on the side that points outwards."""
     from matplotlib.patches import Arc
 
@@ -93,4 +100,4 @@ def draw_self_transition(ax, at, out, size, p):
     ring = Arc(center, 1.4 * size, 1.4 * size, angle=angle, theta1=-150, theta2=150)
     ring.set(color=BLUE, lw=0.5 + 3 * p)
     ax.add_patch(ring)
-    draw_probability(ax, at + out * size * 2.8, p)
+    _draw_probability(ax, at + out * size * 2.8, p)

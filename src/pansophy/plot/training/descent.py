@@ -6,7 +6,7 @@ from ..axes import axis_limits, draw_contours, get_axes
 from ..style import draw_styled
 
 
-def positions_of(path) -> np.ndarray:
+def _positions_of(path) -> np.ndarray:
     """(t, 2) from a result with a trajectory, a `Trajectory` or an array."""
     history = getattr(path, "history", None)
     if history is not None:
@@ -52,7 +52,7 @@ def descent_path(f, paths, *, bounds=None, levels=25, resolution=80, ax=None):
     True
     """
     named = paths if isinstance(paths, dict) else {"": paths}
-    points = {label: positions_of(path) for label, path in named.items()}
+    points = {label: _positions_of(path) for label, path in named.items()}
     ax = get_axes(ax)
     draw_contours(
         ax,

@@ -40,8 +40,8 @@ def gan_losses(model, *, objective=None, ax=None):
 
     report = gan_monitor(model, objective=objective)
     history = model if isinstance(model, dict) else model.history_
-    below = [name for name in MEASURED if name in history]
-    n_panels = 2 if below else 1
+    measured_names = [name for name in MEASURED if name in history]
+    n_panels = 2 if measured_names else 1
     if ax is None:
         axes = panel_axes(None, n_panels, 1, height=2.4, width=5.5).ravel()
     else:
@@ -49,12 +49,12 @@ def gan_losses(model, *, objective=None, ax=None):
         if len(axes) < n_panels:
             raise ValueError(f"{n_panels} axes are needed, but {len(axes)} were given.")
         axes = axes[:n_panels]
-    draw_measured(axes[0], history, LOSSES)
+    _draw_measured(axes[0], history, LOSSES)
     axes[0].axhline(report.balance, color=GREY, lw=1, ls=":")
     axes[0].set_ylabel("loss")
-    if below:
-        draw_measured(axes[1], history, below)
-        if "real_accuracy" in below:
+    if measured_names:
+        _draw_measured(axes[1], history, measured_names)
+        if "real_accuracy" in measured_names:
             axes[1].axhline(0.5, color=GREY, lw=1, ls=":")
     for alarm in report.alarms:
         axes[0].axvline(
@@ -67,7 +67,7 @@ def gan_losses(model, *, objective=None, ax=None):
     return axes
 
 
-def draw_measured(ax, history, names):
+def _draw_measured(ax, history, names):
     """One line for each name, over epochs from 1."""
     for k, name in enumerate(names):
         values = np.asarray(history[name], float)

@@ -33,7 +33,7 @@ def learning_curve(curve, *, score="score", ax=None):
     """
     ax = get_axes(ax)
     grows = hasattr(curve, "sizes")
-    x, ticks = (np.asarray(curve.sizes), None) if grows else axis_values(curve.values)
+    x, ticks = (np.asarray(curve.sizes), None) if grows else _axis_values(curve.values)
     low, high = ([getattr(i, k) for i in curve.intervals] for k in ("low", "high"))
     test, train = curve.test.mean(1), curve.train.mean(1)
     ax.plot(x, train, label="training rows", **line_style(1, marks=True))
@@ -41,10 +41,10 @@ def learning_curve(curve, *, score="score", ax=None):
     ax.fill_between(x, low, high, color=line_style(0)["color"], alpha=0.15, lw=0)
     if grows:
         log_axis(ax, ticks=x, labels=[f"{v:,}" for v in x.tolist()])
-        ax.set(xlabel="training rows", title=curve_verdict(curve))
+        ax.set(xlabel="training rows", title=_curve_verdict(curve))
     else:
-        mark_best_value(ax, curve, x)
-        if ticks is None and positive_span(x):
+        _mark_best_value(ax, curve, x)
+        if ticks is None and _positive_span(x):
             log_axis(ax)
         elif ticks is not None:
             ax.set_xticks(x, ticks)
@@ -55,7 +55,7 @@ def learning_curve(curve, *, score="score", ax=None):
     return ax
 
 
-def curve_verdict(curve):
+def _curve_verdict(curve):
     return {
         "rising": "still rising: more rows are likely to help",
         "flat": "flat: more rows would hardly help",
@@ -63,15 +63,15 @@ def curve_verdict(curve):
     }[curve.verdict]
 
 
-def mark_best_value(ax, curve, x):
+def _mark_best_value(ax, curve, x):
     """The best value and the simplest as good."""
-    where = dict.fromkeys([curve.best, curve.simplest])
-    for k, style in zip(where, ("--", ":"), strict=False):
-        what = "best" if k == curve.best else "simplest within one standard error"
-        ax.axvline(x[k], color=GREY, lw=1, ls=style, label=what)
+    marked = dict.fromkeys([curve.best, curve.simplest])
+    for k, style in zip(marked, ("--", ":"), strict=False):
+        label = "best" if k == curve.best else "simplest within one standard error"
+        ax.axvline(x[k], color=GREY, lw=1, ls=style, label=label)
 
 
-def axis_values(given):
+def _axis_values(given):
     """Places on the axis, and names where the values are no numbers."""
     try:
         return np.asarray(given, float), None
@@ -79,5 +79,5 @@ def axis_values(given):
         return np.arange(len(given), dtype=float), [short_name(v, 14) for v in given]
 
 
-def positive_span(x):
+def _positive_span(x):
     return bool(np.all(x > 0) and x.max() > 50 * x.min())

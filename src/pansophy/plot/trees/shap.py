@@ -6,7 +6,7 @@ from ..axes import get_axes
 from ..style import EDGE, draw_styled, pale_grid
 
 
-def values_of_output(explanation, output):
+def _values_of_output(explanation, output):
     """Values (n, d) of one output; the last of several by default."""
     V = np.asarray(explanation.values, float)
     if V.ndim == 2:
@@ -52,7 +52,7 @@ def shap_bar(explanation, *, output=None, limit=15, ax=None):
     >>> plot.shap_bar(shap_values(model, X)).get_xlabel()
     'mean |value|'
     """
-    V, ax = values_of_output(explanation, output), get_axes(ax)
+    V, ax = _values_of_output(explanation, output), get_axes(ax)
     shown, size = largest_features(V, limit)
     ax.barh([str(explanation.feature_names[j]) for j in shown], size[shown])
     ax.set_xlabel("mean |value|")
@@ -87,7 +87,7 @@ def shap_beeswarm(explanation, *, output=None, limit=15, ax=None):
     >>> plot.shap_beeswarm(shap_values(model, X)).get_xlabel()
     'value'
     """
-    V, ax = values_of_output(explanation, output), get_axes(ax)
+    V, ax = _values_of_output(explanation, output), get_axes(ax)
     shown, _ = largest_features(V, limit)
     data = features_as_numbers(explanation.data, V.shape)
     for row, j in enumerate(shown):

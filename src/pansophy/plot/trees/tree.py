@@ -62,10 +62,10 @@ def tree(
         start, end = page.boxes[a], page.boxes[b]
         low, top = start.y + start.height / 2, end.y - end.height / 2
         ax.plot([start.x, end.x], [low, top], color=GREY, lw=1, zorder=0)
-        at = (start.x + end.x) / 2, (low + top) / 2
+        middle = (start.x + end.x) / 2, (low + top) / 2
         pale = {"fc": "w", "ec": "none", "pad": 1, "alpha": 0.8}
         ax.text(
-            *at,
+            *middle,
             text,
             fontsize=10.5 * scale,
             color=INK,

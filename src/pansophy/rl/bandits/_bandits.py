@@ -62,7 +62,7 @@ def bernoulli_kl(p, q):
 
 
 @compiled(inner=True)
-def kl_upper_bound(mean, n, target, noise, scale):
+def _kl_upper_bound(mean, n, target, noise, scale):
     """The greatest q with n KL(mean, q) <= target."""
     if noise == NORMAL:
         return mean + scale * math.sqrt(2 * target / n)
@@ -79,7 +79,7 @@ def kl_upper_bound(mean, n, target, noise, scale):
 
 
 @compiled(inner=True)
-def random_gamma(shape, stream):
+def _random_gamma(shape, stream):
     """A Gamma(shape, 1) number for shape >= 1: a cubed normal, accepted or not."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -93,7 +93,7 @@ def random_gamma(shape, stream):
 
 
 @compiled(inner=True)
-def beta_fraction(a, b, x):
+def _beta_fraction(a, b, x):
     """Continued fraction of the incomplete beta function, by Lentz's method."""
     tiny = 1e-300
     c = 1.0
@@ -101,9 +101,9 @@ def beta_fraction(a, b, x):
     d = 1.0 / (d if abs(d) > tiny else tiny)
     h = d
     for m in range(1, 300):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        even_term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for step in (even, odd):
+        for step in (even_term, odd):
             d = 1.0 + step * d
             d = 1.0 / (d if abs(d) > tiny else tiny)
             c = 1.0 + step / c
@@ -115,7 +115,7 @@ def beta_fraction(a, b, x):
 
 
 @compiled
-def beta_cdf(a, b, x):
+def _beta_cdf(a, b, x):
     """The regularised incomplete beta function I_x(a, b)."""
     if x <= 0.0:
         return 0.0
@@ -129,8 +129,8 @@ def beta_cdf(a, b, x):
         + b * math.log1p(-x)
     )
     if x < (a + 1.0) / (a + b + 2.0):  # the fraction converges fast on this side
-        return front * beta_fraction(a, b, x) / a
-    return 1.0 - front * beta_fraction(b, a, 1.0 - x) / b
+        return front * _beta_fraction(a, b, x) / a
+    return 1.0 - front * _beta_fraction(b, a, 1.0 - x) / b
 
 
 @compiled
@@ -146,7 +146,7 @@ def beta_quantile(a, b, p):
     for _ in range(60):
         if not low < x < high:
             x = 0.5 * (low + high)
-        excess = beta_cdf(a, b, x) - p
+        excess = _beta_cdf(a, b, x) - p
         if excess < 0.0:
             low = x
         else:
@@ -174,7 +174,7 @@ def normal_upper_quantile(p):
 
 
 @compiled(inner=True)
-def arm_score(kind, level, belief, arms, arm, t, tail, stream):
+def _arm_score(kind, level, belief, arms, arm, t, tail, stream):
     """Index of an arm; tail is the normal quantile of Bayes-UCB."""
     n = arms.counts[arm]
     mean = arms.means[arm]
@@ -184,7 +184,7 @@ def arm_score(kind, level, belief, arms, arm, t, tail, stream):
         target = math.log(t)
         if level > 0.0 and t > 2:
             target += level * math.log(math.log(t))
-        return kl_upper_bound(
+        return _kl_upper_bound(
             mean, n, max(target, 0.0), belief.noise, belief.scale[arm]
         )
     if belief.noise == NORMAL:
@@ -194,21 +194,21 @@ def arm_score(kind, level, belief, arms, arm, t, tail, stream):
     a = 1.0 + wins
     b = 1.0 + n - wins
     if kind == THOMPSON:
-        x = random_gamma(a, stream)
-        return x / (x + random_gamma(b, stream))
+        x = _random_gamma(a, stream)
+        return x / (x + _random_gamma(b, stream))
     return beta_quantile(a, b, 1.0 - 1.0 / max(t, 2))
 
 
 @compiled
 def choose_arm(kind, level, belief, arms, t, stream):
     """The arm of pull t = 1, 2, ... and the probability with which it was drawn."""
-    arm, chance = next_arm(kind, level, belief, arms, t, stream)
+    arm, chance = _next_arm(kind, level, belief, arms, t, stream)
     arms.waiting[arm] += 1
     return arm, chance
 
 
 @compiled
-def next_arm(kind, level, belief, arms, t, stream):
+def _next_arm(kind, level, belief, arms, t, stream):
     """`choose_arm` without taking note of it."""
     K = len(arms.counts)
     if kind == EPSILON_GREEDY:
@@ -246,13 +246,13 @@ def next_arm(kind, level, belief, arms, t, stream):
     if kind == BAYES_UCB and belief.noise == NORMAL:
         tail = normal_upper_quantile(1.0 / max(t, 2))
     best = -np.inf
-    at = 0
+    best_arm = 0
     for i in range(K):
-        score = arm_score(kind, level, belief, arms, i, t, tail, stream)
+        score = _arm_score(kind, level, belief, arms, i, t, tail, stream)
         if score > best:
             best = score
-            at = i
-    return at, 1.0
+            best_arm = i
+    return best_arm, 1.0
 
 
 @compiled

@@ -95,7 +95,7 @@ class Bandit:
         if noise == "bernoulli" and not ((self.means >= 0) & (self.means <= 1)).all():
             raise ValueError("means of Bernoulli arms must be from 0 to 1.")
         self.noise = noise
-        self.scale = check_scale(scale, len(self.means))
+        self.scale = _check_scale(scale, len(self.means))
 
     @property
     def n_arms(self) -> int:
@@ -129,7 +129,7 @@ class Bandit:
         return f"Bandit of {self.n_arms} arms, noise {self.noise!r}"
 
 
-def check_scale(scale, n_arms) -> np.ndarray:
+def _check_scale(scale, n_arms) -> np.ndarray:
     """Standard deviations of the arms, (K,); the clear error otherwise."""
     scale = np.asarray(scale, float)
     if scale.shape not in ((), (n_arms,)):
@@ -216,7 +216,7 @@ def check_reward(reward) -> float:
     return float(reward)
 
 
-def check_strategy(strategy):
+def _check_strategy(strategy):
     """A strategy of this module or of `exploration`; the clear error otherwise."""
     if isinstance(strategy, type) or not hasattr(strategy, "kind"):
         raise TypeError(
@@ -267,9 +267,9 @@ class BanditLearner:
     ):
         check_argument("n_arms", n_arms, Count)
         check_argument("noise", noise, Literal["bernoulli", "normal"])
-        scales = check_scale(scale, int(n_arms))
+        scales = _check_scale(scale, int(n_arms))
         check_argument("step", step, PositiveFraction | None)
-        self.strategy = check_strategy(UCB1() if strategy is None else strategy)
+        self.strategy = _check_strategy(UCB1() if strategy is None else strategy)
         self.bounded = noise == "bernoulli" and self.strategy.kind in ASSUMES_NOISE
         self.level = ScheduleReader(self.strategy.level)
         self.belief = loops.ArmBelief(NOISES[noise], scales, float(step or 0.0))
@@ -395,7 +395,7 @@ def play_bandit(
     check_argument("delay", delay, Natural)
     check_argument("n_points", n_points, Count)
     check_argument("step", step, PositiveFraction | None)
-    check_strategy(strategy)
+    _check_strategy(strategy)
     start_time = time.perf_counter()
     rng = make_rng(random_state)
     T = int(n_pulls)

@@ -95,11 +95,11 @@ class LinUCB:
 
     def act(self, x, rng=None) -> int:
         """The arm of the greatest bound, the first of equals."""
-        return int(np.argmax(self.scores(check_context(x, self.sums.shape[1]))))
+        return int(np.argmax(self.scores(_check_context(x, self.sums.shape[1]))))
 
     def learn(self, x, arm, reward) -> None:
         """Learn from the reward of an arm pulled in context x, at once or later."""
-        x = check_context(x, self.sums.shape[1])
+        x = _check_context(x, self.sums.shape[1])
         check_index("arm", arm, len(self.counts))
         reward = check_reward(reward)
         Ax = self.inverse[arm] @ x
@@ -111,7 +111,7 @@ class LinUCB:
         self.learn(transition.observation, transition.action, transition.reward)
 
 
-def check_context(x, n_features):
+def _check_context(x, n_features):
     """A context as an array; the clear error if it is none."""
     x = np.asarray(x, dtype=float)
     if x.shape != (n_features,) or not np.isfinite(x).all():
@@ -178,7 +178,7 @@ class ContextualBandit:
     def expected(self, x) -> np.ndarray:
         """The reward that each arm's model expects; infinite before its first fit."""
         row = np.asarray(x, dtype=float)[None]
-        return np.array([predicted_reward(model, row) for model in self.models])
+        return np.array([_predicted_reward(model, row) for model in self.models])
 
     def greedy_arm(self, x) -> int:
         """The arm of the greatest expected reward, unfitted ones first."""
@@ -195,7 +195,7 @@ class ContextualBandit:
         arm = int(np.searchsorted(np.cumsum(p), rng.random() * p.sum(), side="right"))
         arm = min(arm, len(p) - 1)
         row = np.array(x, dtype=float)
-        self.waiting.setdefault(pull_key(row, arm), deque()).append(len(self.pulls))
+        self.waiting.setdefault(_pull_key(row, arm), deque()).append(len(self.pulls))
         self.pulls.append([row, arm, None, float(p[arm])])
         return arm
 
@@ -214,7 +214,7 @@ class ContextualBandit:
         row = np.array(x, dtype=float)
         check_index("arm", arm, len(self.models))
         reward = check_reward(reward)
-        places = self.waiting.get(pull_key(row, arm))
+        places = self.waiting.get(_pull_key(row, arm))
         if places:
             self.pulls[places.popleft()][2] = float(reward)
         elif probability is not None:
@@ -223,10 +223,10 @@ class ContextualBandit:
         self.contexts[arm].append(row)
         self.rewards[arm].append(float(reward))
         n = len(self.rewards[arm])
-        two = not hasattr(self.estimator, "predict_proba") or (
+        needs_both_classes = not hasattr(self.estimator, "predict_proba") or (
             len(set(self.rewards[arm])) > 1
         )
-        if two and n >= max(2, np.ceil(self.growth * self.fitted[arm])):
+        if needs_both_classes and n >= max(2, np.ceil(self.growth * self.fitted[arm])):
             X, y = np.array(self.contexts[arm]), np.array(self.rewards[arm])
             self.models[arm] = clone(self.estimator).fit(X, y)
             self.fitted[arm] = n
@@ -247,12 +247,12 @@ class ContextualBandit:
         return sum(map(len, self.waiting.values()))
 
 
-def pull_key(row, arm) -> tuple:
+def _pull_key(row, arm) -> tuple:
     """Key of a pull, by which a late reward names it."""
     return (int(arm), row.shape, row.tobytes())
 
 
-def predicted_reward(model, row) -> float:
+def _predicted_reward(model, row) -> float:
     """Expected reward of one context by the model of an arm."""
     if model is None:
         return np.inf

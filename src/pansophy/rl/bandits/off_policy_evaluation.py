@@ -85,8 +85,8 @@ def evaluate_off_policy(
     """
     if method not in METHODS:
         raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}.")
-    log = check_log(log)
-    pi = checked_arm_table("policy", policy, log)
+    log = _check_log(log)
+    pi = _checked_arm_table("policy", policy, log)
     allowed = 1e-8 if pi.dtype == np.float64 else 1e3 * float(np.finfo(pi.dtype).eps)
     if (pi < 0).any() or (np.abs(pi.sum(axis=1) - 1) > allowed).any():
         raise ValueError("rows of policy must be probabilities that sum to 1.")
@@ -99,7 +99,7 @@ def evaluate_off_policy(
     if method in ("direct", "dr"):
         if rewards is None:
             raise ValueError(f"method {method!r} needs rewards, a model of them.")
-        q = checked_arm_table("rewards", rewards, log)
+        q = _checked_arm_table("rewards", rewards, log)
         direct = (pi * q).sum(axis=1)
         terms = direct if method == "direct" else direct + w * (r - q[np.arange(n), a])
     else:
@@ -116,7 +116,7 @@ def evaluate_off_policy(
     return OffPolicyEstimate(float(terms.mean()), error, size)
 
 
-def check_log(log: BanditLog) -> BanditLog:
+def _check_log(log: BanditLog) -> BanditLog:
     """The log as arrays; one sentence about what cannot be right."""
     context = np.asarray(log.context)
     r = np.asarray(log.reward, float)
@@ -137,7 +137,7 @@ def check_log(log: BanditLog) -> BanditLog:
     return BanditLog(context, a, r, p)
 
 
-def checked_arm_table(name, table, log) -> np.ndarray:
+def _checked_arm_table(name, table, log) -> np.ndarray:
     """A table (n, K), or what a function makes of the contexts."""
     table = table(log.context) if callable(table) else table
     table = np.asarray(table)
@@ -179,18 +179,18 @@ def cross_fitted_rewards(log: BanditLog, estimator, n_arms, *, n_folds=2) -> np.
     """
     from sklearn.base import clone
 
-    log = check_log(log)
+    log = _check_log(log)
     check_argument("n_arms", n_arms, Count)
     check_argument("n_folds", n_folds, TwoOrMore)
     n = len(log.reward)
     fold = np.arange(n) % n_folds
     q = np.zeros((n, n_arms))
     for k in range(n_folds):
-        out = fold == k
+        held_out = fold == k
         for i in range(n_arms):
-            rows = ~out & (log.action == i)
+            rows = ~held_out & (log.action == i)
             if not rows.any():
                 raise ValueError(f"arm {i} was never pulled outside fold {k}.")
             model = clone(estimator).fit(log.context[rows], log.reward[rows])
-            q[out, i] = model.predict(log.context[out])
+            q[held_out, i] = model.predict(log.context[held_out])
     return q

@@ -24,7 +24,7 @@ class ActorRows(NamedTuple):
 
 
 @compiled(inner=True)
-def standardise_rows(A):
+def _standardise_rows(A):
     """Mean 0 and deviation 1 in place; zeros if all are equal, one is left alone."""
     n = len(A)
     if n < 2:
@@ -42,7 +42,7 @@ def standardise_rows(A):
 
 
 @compiled(inner=True)
-def clipped_gain(log_ratio, advantage, clip_range):
+def _clipped_gain(log_ratio, advantage, clip_range):
     """min(r A, clip(r) A), and its derivative in log p: eq. (1) of `ppo`."""
     ratio = math.exp(log_ratio)
     gain = ratio * advantage
@@ -53,7 +53,7 @@ def clipped_gain(log_ratio, advantage, clip_range):
 
 
 @compiled(inner=True)
-def categorical_rows(F, part, options, totals, D):
+def _categorical_rows(F, part, options, totals, D):
     """Losses of discrete actions, and dJ/dF into D; eq. (2) of `action_heads`."""
     n = len(F)
     sizes = options.sizes
@@ -81,7 +81,7 @@ def categorical_rows(F, part, options, totals, D):
                     entropy -= D[i, j] * (F[i, j] - log_total)
             log_prob += F[i, first + part.action[i, block]] - log_total
             first += sizes[block]
-        smaller, slope = clipped_gain(
+        smaller, slope = _clipped_gain(
             log_prob - part.log_q[i], part.advantage[i], options.clip_range
         )
         totals[0] -= smaller
@@ -105,7 +105,7 @@ def categorical_rows(F, part, options, totals, D):
 
 
 @compiled(inner=True)
-def normal_rows(F, part, log_std, options, totals, D, slopes):
+def _normal_rows(F, part, log_std, options, totals, D, slopes):
     """Losses of normal actions, dJ/dF and dJ/dlog s; eq. (3) of `action_heads`."""
     n, width = F.shape
     entropy = 0.0
@@ -117,7 +117,7 @@ def normal_rows(F, part, log_std, options, totals, D, slopes):
         for j in range(width):
             z = (part.choice[i, j] - F[i, j]) * math.exp(-log_std[j])
             log_prob -= 0.5 * z * z + log_std[j] + HALF_LOG_TAU
-        smaller, slope = clipped_gain(
+        smaller, slope = _clipped_gain(
             log_prob - part.log_q[i], part.advantage[i], options.clip_range
         )
         totals[0] -= smaller
@@ -130,30 +130,30 @@ def normal_rows(F, part, log_std, options, totals, D, slopes):
 
 
 @compiled(inner=True)
-def copy_row(source, i, target, k):
+def _copy_row(source, i, target, k):
     """Row i of one array into row k of another."""
     for j in range(source.shape[1]):
         target[k, j] = source[i, j]
 
 
 @compiled(inner=True)
-def copy_batch_rows(batch, order, part, options):
+def _copy_batch_rows(batch, order, part, options):
     """The rows of a batch in this order into `part`, advantages scaled if asked for."""
     for k in range(len(order)):
         i = order[k]
-        copy_row(batch.X, i, part.X, k)
-        copy_row(batch.action, i, part.action, k)
-        copy_row(batch.choice, i, part.choice, k)
-        copy_row(batch.mask, i, part.mask, k)
+        _copy_row(batch.X, i, part.X, k)
+        _copy_row(batch.action, i, part.action, k)
+        _copy_row(batch.choice, i, part.choice, k)
+        _copy_row(batch.mask, i, part.mask, k)
         part.log_q[k] = batch.log_q[i]
         part.advantage[k] = batch.advantage[i]
         part.target[k] = batch.target[i]
     if options.standardise:
-        standardise_rows(part.advantage)
+        _standardise_rows(part.advantage)
 
 
 @compiled(inner=True, refcount=True)
-def actor_critic_step(net, tables, part, options, work, totals):
+def _actor_critic_step(net, tables, part, options, work, totals):
     """One gradient step on the rows `part`; losses, times rows, are added to totals."""
     n = len(part.X)
     F = mlp_forward(net.w, tables.policy, part.X, work.H)
@@ -162,9 +162,9 @@ def actor_critic_step(net, tables, part, options, work, totals):
     if options.continuous:
         log_std = net.w[tables.free : tables.free + k]
         slopes = net.g[tables.free : tables.free + k]
-        normal_rows(F, part, log_std, options, totals, D, slopes)
+        _normal_rows(F, part, log_std, options, totals, D, slopes)
     else:
-        categorical_rows(F, part, options, totals, D)
+        _categorical_rows(F, part, options, totals, D)
     mlp_backward(net.w, net.g, tables.policy, part.X, work.H, work.D, work.spare)
     V = mlp_forward(net.w, tables.value, part.X, work.H)
     for i in range(n):
@@ -190,5 +190,5 @@ def actor_critic_epoch(net, tables, batch, order, cuts, options, work, totals):
             work.rows.advantage[:n],
             work.rows.target[:n],
         )
-        copy_batch_rows(batch, order[lo:hi], part, options)
-        actor_critic_step(net, tables, part, options, work, totals)
+        _copy_batch_rows(batch, order[lo:hi], part, options)
+        _actor_critic_step(net, tables, part, options, work, totals)

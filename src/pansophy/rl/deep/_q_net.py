@@ -12,7 +12,7 @@ from ...nn.nets._compiled_mlp import (
 
 
 @compiled(inner=True, fastmath=FASTMATH_FUSED)
-def combine_row(scores, duelling, f):
+def _combine_row(scores, duelling, f):
     """Q of all actions from the outputs of the net for a row, eq. (1)."""
     A = len(f)
     if not duelling:
@@ -28,7 +28,7 @@ def combine_row(scores, duelling, f):
 
 
 @compiled(inner=True)
-def allowed_argmax(f, allowed):
+def _allowed_argmax(f, allowed):
     """The first best action, of those that are allowed if `allowed` is not empty."""
     best = -1
     for a in range(len(f)):
@@ -44,11 +44,11 @@ def q_values_of_rows(w, layers, duelling, X, spare, scores, Q):
     """Q (n, A) of a few rows, one after the other."""
     for i in range(len(X)):
         mlp_forward_row(w, layers, X[i], spare, scores)
-        combine_row(scores, duelling, Q[i])
+        _combine_row(scores, duelling, Q[i])
 
 
 @compiled(inner=True, refcount=True)
-def refresh_target_values(older, layers, options, rows, lo, hi, cache, work):
+def _refresh_target_values(older, layers, options, rows, lo, hi, cache, work):
     """Q' after the rows from lo to hi - 1, of which `cache` holds none or an old one.
 
     Rows are collected first: larger products are faster.
@@ -65,12 +65,12 @@ def refresh_target_values(older, layers, options, rows, lo, hi, cache, work):
         if count == len(work.place) or (count > 0 and i == hi - 1):
             F = mlp_forward(older, layers, work.after[:count], work.H)
             for j in range(count):
-                combine_row(F[j], options.duelling, cache.Q[work.place[j]])
+                _combine_row(F[j], options.duelling, cache.Q[work.place[j]])
             count = 0
 
 
 @compiled(inner=True, refcount=True)
-def targets_of_batch(net, layers, options, rows, lo, cache, work):
+def _targets_of_batch(net, layers, options, rows, lo, cache, work):
     """R + discount Q'(x', best action) of a batch, eqs. (1) and (2) of `dqn`.
 
     The batch begins at row `lo`.
@@ -80,12 +80,12 @@ def targets_of_batch(net, layers, options, rows, lo, cache, work):
     if options.double:
         F = mlp_forward(net.w, layers, rows.after[lo : lo + n], work.H)
         for i in range(n):
-            combine_row(F[i], options.duelling, f)
-            work.best[i] = allowed_argmax(f, rows.after_mask[lo + i])
+            _combine_row(F[i], options.duelling, f)
+            work.best[i] = _allowed_argmax(f, rows.after_mask[lo + i])
     for i in range(n):
         Q = cache.Q[rows.place[lo + i]]
         if not options.double:
-            work.best[i] = allowed_argmax(Q, rows.after_mask[lo + i])
+            work.best[i] = _allowed_argmax(Q, rows.after_mask[lo + i])
         work.y[i] = rows.reward[lo + i] + rows.discount[lo + i] * Q[work.best[i]]
 
 
@@ -96,12 +96,16 @@ def q_learning_updates(older, net, layers, options, rows, cache, work, error):
     A = len(work.f)
     losses = 0.0
     if options.frozen:
-        refresh_target_values(older, layers, options, rows, 0, len(rows.X), cache, work)
+        _refresh_target_values(
+            older, layers, options, rows, 0, len(rows.X), cache, work
+        )
     for lo in range(0, len(rows.X), n):
         if not options.frozen:  # the last step has moved `older`
             cache.clock[0] += 1
-            refresh_target_values(older, layers, options, rows, lo, lo + n, cache, work)
-        targets_of_batch(net, layers, options, rows, lo, cache, work)
+            _refresh_target_values(
+                older, layers, options, rows, lo, lo + n, cache, work
+            )
+        _targets_of_batch(net, layers, options, rows, lo, cache, work)
         X = rows.X[lo : lo + n]
         F = mlp_forward(net.w, layers, X, work.H)
         k = F.shape[1]
@@ -109,7 +113,7 @@ def q_learning_updates(older, net, layers, options, rows, cache, work, error):
         D[:] = np.float32(0.0)
         total = 0.0
         for i in range(n):
-            combine_row(F[i], options.duelling, work.f)
+            _combine_row(F[i], options.duelling, work.f)
             a = rows.action[lo + i]
             u = work.f[a] - work.y[i]
             slope = min(max(u, np.float32(-1.0)), np.float32(1.0))

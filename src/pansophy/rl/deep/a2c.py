@@ -39,11 +39,11 @@ class PolicyGradientObjective(AbstractActorCriticObjective):
         """The three terms of eq. (1)."""
         net = self.net
         batch = net.flat_batch(batch)
-        found, V = net.evaluate(batch)
-        r = torch.exp(found.log_prob - batch.log_q)
+        evaluated, V = net.evaluate(batch)
+        r = torch.exp(evaluated.log_prob - batch.log_q)
         return {
             "policy": -(r * batch.advantage).mean(),
-            "entropy": -net.entropy_weight * found.entropy.mean(),
+            "entropy": -net.entropy_weight * evaluated.entropy.mean(),
             "value": net.value_weight * (V - batch.target).square().mean(),
         }
 
@@ -52,14 +52,14 @@ class PolicyGradientObjective(AbstractActorCriticObjective):
         net = self.net
         n = len(batch.X)
         steps = net.forward_pass(batch)
-        found = steps.probabilities
+        chosen = steps.probabilities
         h, v = net.entropy_weight, net.value_weight
-        gain = torch.exp(found.log_prob - batch.log_q) * batch.advantage
+        gain = torch.exp(chosen.log_prob - batch.log_q) * batch.advantage
         error = steps.value - batch.target
         net.backward_pass(steps, gain / -n, -h / n, error * (2 * v / n))
         return {
             "policy": gain.mean().neg_(),
-            "entropy": found.entropy.mean() * -h,
+            "entropy": chosen.entropy.mean() * -h,
             "value": torch.dot(error, error) * (v / n),
         }
 

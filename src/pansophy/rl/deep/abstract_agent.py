@@ -76,15 +76,17 @@ def vector_environments(env, n):
         from ..envs import VectorWorld
 
         return VectorWorld(world, n)
-    made = copy_environments(env, n)
-    check_spaces_exist(made[0])
-    layout = observation_layout(made[0].observation_space)
+    copies = copy_environments(env, n)
+    check_spaces_exist(copies[0])
+    layout = observation_layout(copies[0].observation_space)
     if layout.kind == "parts":
-        made = [with_row_observations(checked_environment(one), layout) for one in made]
-    return as_vector_env(made)
+        copies = [
+            _with_row_observations(checked_environment(copy), layout) for copy in copies
+        ]
+    return as_vector_env(copies)
 
 
-def with_row_observations(env, layout):
+def _with_row_observations(env, layout):
     """An environment whose observations are rows of a layout."""
     import gymnasium
 
@@ -120,17 +122,19 @@ class PausedRun(NamedTuple):
         """Whether an environment is the one of this run, and nobody has used it."""
         if isinstance(env, str) or isinstance(self.env, str):
             return isinstance(env, str) and env == self.env
-        same = env is self.env and self.digest is not None
-        return same and environment_digest(env) == self.digest
+        is_same_env = env is self.env and self.digest is not None
+        return is_same_env and environment_digest(env) == self.digest
 
     def suits(self, agent, envs) -> bool:
         """Whether the learner has the parameters and environments of an agent."""
-        now = agent._run_parameters()
-        same = all(equal_parameters(now[k], self.parameters.get(k)) for k in now)
-        return same and envs.num_envs == self.envs.num_envs
+        current = agent._run_parameters()
+        is_unchanged = all(
+            _equal_parameters(current[k], self.parameters.get(k)) for k in current
+        )
+        return is_unchanged and envs.num_envs == self.envs.num_envs
 
 
-def equal_parameters(one, two) -> bool:
+def _equal_parameters(one, two) -> bool:
     """Whether two values of a parameter are the same."""
     try:
         return one is two or bool(one == two)
@@ -175,10 +179,10 @@ class AbstractAgent(Estimator):
     def check_action_space(self, env) -> None:
         """Raise the clear error if this agent cannot act in an environment."""
         check_params(self)
-        made = made_environment(env)
-        if not hasattr(made, "num_envs"):
-            check_spaces_exist(made)
-        space = getattr(made, "single_action_space", made.action_space)
+        environment = made_environment(env)
+        if not hasattr(environment, "num_envs"):
+            check_spaces_exist(environment)
+        space = getattr(environment, "single_action_space", environment.action_space)
         action_layout(space, type(self).__name__, **self._action_kinds)
 
     def _fit(self, env, observe=None, observe_every=None):
@@ -200,21 +204,21 @@ class AbstractAgent(Estimator):
             self.observation_moments_ = ObservationMoments.empty(observations.width)
             self.n_steps_ = 0
         device = self._device()
-        same = paused is not None and paused.suits(self, envs)
-        if same:
+        resumes = paused is not None and paused.suits(self, envs)
+        if resumes:
             rng, seed = paused.rng, paused.seed
         else:
             rng = make_rng(self.random_state)
             seed = draw_seed(rng)
         with seeded_torch(device, seed):
-            if same:
+            if resumes:
                 learner = paused.learner
             else:
                 learner = self._make_learner(envs.num_envs, rng, device)
                 if going_on:
                     learner.load_net(self.net_)
-            position = paused.position if same and unchanged else None
-            if position is None and same:
+            position = paused.position if resumes and unchanged else None
+            if position is None and resumes:
                 learner.begin_run()
             rows = getattr(learner, "batch_size", 64)
             with limit_torch_threads(learner.net, device, rows), single_blas():
@@ -268,10 +272,13 @@ class AbstractAgent(Estimator):
         return resolve_device("auto" if weights > LARGE_NET else "cpu")
 
     def _check_same_spaces(self, observations, actions):
-        same = observations == self.observation_layout_
+        is_same = observations == self.observation_layout_
         fitted = self.action_layout_
-        same = same and (actions.kind, actions.shape) == (fitted.kind, fitted.shape)
-        if not (same and actions.sizes == fitted.sizes):
+        is_same = is_same and (actions.kind, actions.shape) == (
+            fitted.kind,
+            fitted.shape,
+        )
+        if not (is_same and actions.sizes == fitted.sizes):
             raise ValueError(
                 f"{type(self).__name__} was fitted to other spaces than those of this "
                 "environment; set warm_start=False."

@@ -77,18 +77,18 @@ class CategoricalHead(NamedTuple):
     def evaluate(self, F, actions, mask=None, free=None) -> ActionProbabilities:
         """log p(a) and H of each row."""
         L = self.log_softmax(F, mask)
-        at = self.columns(actions)
+        chosen_columns = self.columns(actions)
         P = L.exp()
         PL = P * L
-        log_prob = L.gather(1, at).sum(1)
+        log_prob = L.gather(1, chosen_columns).sum(1)
         entropy = -PL.sum(1)
-        return ActionProbabilities(log_prob, entropy, (P, PL, at))
+        return ActionProbabilities(log_prob, entropy, (P, PL, chosen_columns))
 
     def gradient(self, probabilities: ActionProbabilities, c, e):
         """dJ/dF of eq. (1) for weights c (n,) and one weight e; and None."""
-        P, PL, at = probabilities.parts
+        P, PL, chosen_columns = probabilities.parts
         D = P * -c[:, None]
-        D.scatter_add_(1, at, c[:, None].expand(at.shape))
+        D.scatter_add_(1, chosen_columns, c[:, None].expand(chosen_columns.shape))
         if e:
             if len(self.sizes) == 1:
                 H = probabilities.entropy[:, None]
@@ -169,16 +169,16 @@ class SquashedNormalHead(NamedTuple):
         m, log_s = self.split(F)
         u = m + log_s.exp() * noise
         log_prob = -(0.5 * noise.square() + log_s + HALF_LOG_TAU).sum(1)
-        return torch.tanh(u), log_prob - log_slope_of_tanh(u).sum(1)
+        return torch.tanh(u), log_prob - _log_slope_of_tanh(u).sum(1)
 
     def log_prob(self, F, u) -> Tensor:
         """log p(tanh u), eq. (4)."""
         m, log_s = self.split(F)
         z = (u - m) * torch.exp(-log_s)
         log_prob = -(0.5 * z.square() + log_s + HALF_LOG_TAU).sum(1)
-        return log_prob - log_slope_of_tanh(u).sum(1)
+        return log_prob - _log_slope_of_tanh(u).sum(1)
 
 
-def log_slope_of_tanh(u: Tensor) -> Tensor:
+def _log_slope_of_tanh(u: Tensor) -> Tensor:
     """log(1 - tanh(u)^2) without cancellation."""
     return 2 * (math.log(2) - u - functional.softplus(-2 * u))

@@ -136,8 +136,8 @@ class ActorCriticLearner:
     def begin_batch(self, observations, first):
         """Forget the last episode where a new one begins."""
         if self.state is not None:
-            keep = torch.as_tensor(~first, device=self.device)[:, None, None]
-            self.state = tuple(s * keep for s in self.state)
+            is_continuing = torch.as_tensor(~first, device=self.device)[:, None, None]
+            self.state = tuple(s * is_continuing for s in self.state)
 
     # -- learning --------------------------------------------------------------
 
@@ -154,23 +154,23 @@ class ActorCriticLearner:
             )
             reward = reward / self.return_scale.scale
         with torch.no_grad():
-            V, after = self._values(X, steps)
+            V, next_V = self._values(X, steps)
             A = generalized_advantages(
-                reward, V, after, steps.terminated, steps.truncated,
+                reward, V, next_V, steps.terminated, steps.truncated,
                 gamma=agent.gamma, gae_lambda=agent.gae_lambda,
             )  # fmt: skip
             target = A + V
             if not agent._subtracts_baseline():
                 A = target
             batch = self._batch(X, steps, A, target)
-        found = self._epochs(batch, 1.0 - progress if agent.anneal else 1.0, rng)
+        measured = self._epochs(batch, 1.0 - progress if agent.anneal else 1.0, rng)
         if agent.normalize_observations:
             self.moments = self.moments.updated(raw[steps.valid.ravel()])
         self.state_before = self.state
         spread = np.var(target)
         residual = np.var(target - V)
-        found["explained_variance"] = float(1 - residual / spread) if spread else 0.0
-        return found
+        measured["explained_variance"] = float(1 - residual / spread) if spread else 0.0
+        return measured
 
     def _shape(self, steps):
         return steps.observation.shape[2:]
@@ -204,16 +204,16 @@ class ActorCriticLearner:
             V_last = value(self.net.memory.step(last, state)[0])
             V_final = None
             if final is not None:
-                where = list(zip(steps.final_time, steps.final_env, strict=True))
-                before = tuple(
-                    torch.stack([states[t][k][i] for t, i in where])
+                endings = list(zip(steps.final_time, steps.final_env, strict=True))
+                states_before = tuple(
+                    torch.stack([states[t][k][i] for t, i in endings])
                     for k in range(len(state))
                 )
-                V_final = value(self.net.memory.step(final, before)[0])
-        after = np.concatenate([V[1:], V_last[None]])
+                V_final = value(self.net.memory.step(final, states_before)[0])
+        next_V = np.concatenate([V[1:], V_last[None]])
         if V_final is not None:
-            after[steps.final_time, steps.final_env] = V_final
-        return V.astype(float), after.astype(float)
+            next_V[steps.final_time, steps.final_env] = V_final
+        return V.astype(float), next_V.astype(float)
 
     def _batch(self, X, steps, A, target) -> ActorBatch:
         """All steps as tensors, with log q; sequences if there is a memory."""
@@ -237,8 +237,8 @@ class ActorCriticLearner:
                 rows = torch.as_tensor(np.flatnonzero(steps.valid.ravel()))
                 parts = [None if p is None else p[rows] for p in parts]
             F = self.net.policy(self.net.read(parts[0]))
-            found = self.head.evaluate(F, parts[1], parts[2], self.net.free)
-            parts[3] = found.log_prob
+            evaluated = self.head.evaluate(F, parts[1], parts[2], self.net.free)
+            parts[3] = evaluated.log_prob
             return ActorBatch(*parts)
         parts[3] = torch.zeros(T * N, device=self.device)
         swap = lambda a: (
@@ -249,8 +249,8 @@ class ActorCriticLearner:
         batch = batch._replace(first=first, state=self.state_before)
         flat = self.net.flat_batch(batch)
         F = self.net.policy(flat.X)
-        found = self.head.evaluate(F, flat.action, flat.mask, self.net.free)
-        batch = batch._replace(log_q=found.log_prob.view(N, T))
+        evaluated = self.head.evaluate(F, flat.action, flat.mask, self.net.free)
+        batch = batch._replace(log_q=evaluated.log_prob.view(N, T))
         if steps.valid.all():
             return batch
         # such steps pass through the memory and teach nothing
@@ -273,25 +273,25 @@ class ActorCriticLearner:
             if compiled is None:
                 self._torch_epoch(batch, order, cuts, scale, rows_each)
             else:
-                found = compiled.run(rows, order, cuts, scale)
-                for name, value in found.items():
+                measured = compiled.run(rows, order, cuts, scale)
+                for name, value in measured.items():
                     self.totals.add(name, torch.as_tensor(value), n)
             limit = getattr(agent, "target_kl", None)
             if limit is not None and self._change(batch)["kl"] > limit:
                 break
-        found = self.totals.means(ALONE)
-        losses = {f"{name}_loss": found[name] for name in ("policy", "value")}
+        measured = self.totals.means(ALONE)
+        losses = {f"{name}_loss": measured[name] for name in ("policy", "value")}
         return losses | self._change(batch)
 
     def _torch_epoch(self, batch, order, cuts, scale, rows_each):
         """One pass over the batch, a gradient step for each piece of it."""
-        whole = len(cuts) == 2
+        is_one_batch = len(cuts) == 2
         shuffled = batch
-        if not whole:
+        if not is_one_batch:
             shuffled = batch.rows(torch.as_tensor(order, device=self.device))
         with self.gradient_step.grad_mode():
             for lo, hi in pairwise(cuts.tolist()):
-                part = shuffled if whole else shuffled.rows(slice(lo, hi))
+                part = shuffled if is_one_batch else shuffled.rows(slice(lo, hi))
                 if self.agent.normalize_advantages:
                     part = part._replace(
                         advantage=standardised(part.advantage, part.valid)
@@ -302,15 +302,15 @@ class ActorCriticLearner:
     def _change(self, batch) -> dict[str, float]:
         """Change of the policy from the one that acted."""
         flat = self.net.flat_batch(batch)
-        found = self.head.evaluate(
+        evaluated = self.head.evaluate(
             self.net.policy(flat.X), flat.action, flat.mask, self.net.free
         )
-        log_ratio = found.log_prob - flat.log_q
+        log_ratio = evaluated.log_prob - flat.log_q
         ratio = log_ratio.exp()
         kl = ((ratio - 1) - log_ratio).mean()
         eps = self.net.clip_range
         outside = ((ratio - 1).abs() > eps).to(torch.float32).mean()
-        entropy = found.entropy.mean()
+        entropy = evaluated.entropy.mean()
         return {
             "kl": float(kl),
             "clip_fraction": float(outside),
@@ -425,8 +425,8 @@ class AbstractActorCritic(AbstractAgent):
         """Start episodes for `gather`, where `first`."""
         state = self.__dict__.get("memory_state_")
         if state is not None and len(state[0]) == len(first):
-            keep = torch.as_tensor(~np.asarray(first))[:, None, None]
-            self.memory_state_ = tuple(s * keep for s in state)
+            is_continuing = torch.as_tensor(~np.asarray(first))[:, None, None]
+            self.memory_state_ = tuple(s * is_continuing for s in state)
 
     def _row_values(self, X):
         if self.net_.memory is not None:

@@ -126,8 +126,10 @@ class ActorCriticNet(nn.Module):
         """`evaluate` without autograd, for `backward_pass`."""
         H_policy = self.policy.forward_pass(batch.X)
         H_value = self.value.forward_pass(batch.X)
-        found = self.head.evaluate(H_policy[-1], batch.action, batch.mask, self.free)
-        return EvaluatedSteps(found, H_value[-1][:, 0], H_policy, H_value)
+        evaluated = self.head.evaluate(
+            H_policy[-1], batch.action, batch.mask, self.free
+        )
+        return EvaluatedSteps(evaluated, H_value[-1][:, 0], H_policy, H_value)
 
     def backward_pass(self, steps: EvaluatedSteps, c, e, u) -> None:
         """Put the gradient of eq. (1) into `.grad`, for c and u (n,) and a number e."""
@@ -161,8 +163,8 @@ class ActorCriticNet(nn.Module):
 
     def remember(self, x, first, state):
         """One step of the memory: (N, h) and the state after it."""
-        keep = (~first).to(x.dtype)[:, None, None]
-        return self.memory.step(x, tuple(s * keep for s in state))
+        is_continuing = (~first).to(x.dtype)[:, None, None]
+        return self.memory.step(x, tuple(s * is_continuing for s in state))
 
 
 class AbstractActorCriticObjective(nn.Module):
@@ -278,9 +280,11 @@ class CompiledEpochs:
             widest = n * widest_layer(self.tables.policy, self.tables.value)
             units = max(map(total_units, (self.tables.policy, self.tables.value)))
             buffer = lambda size: np.zeros(size, np.float32)
-            own = ActorRows(*(np.empty((n, *a.shape[1:]), a.dtype) for a in rows))
+            batch_rows = ActorRows(
+                *(np.empty((n, *a.shape[1:]), a.dtype) for a in rows)
+            )
             self.work = ActorWorkspace(
-                own, buffer(n * units), buffer(widest), buffer(widest)
+                batch_rows, buffer(n * units), buffer(widest), buffer(widest)
             )
             self.held = n
         return self.work

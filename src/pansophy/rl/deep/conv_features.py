@@ -25,9 +25,11 @@ from ...params import ParameterRule
 
 def is_conv_layers(value) -> bool:
     """Whether a value is a tuple of (channels, kernel size, stride)."""
-    whole = lambda n: isinstance(n, (int, np.integer)) and n >= 1
+    is_positive_integer = lambda n: isinstance(n, (int, np.integer)) and n >= 1
     return isinstance(value, (tuple, list)) and all(
-        isinstance(layer, (tuple, list)) and len(layer) == 3 and all(map(whole, layer))
+        isinstance(layer, (tuple, list))
+        and len(layer) == 3
+        and all(map(is_positive_integer, layer))
         for layer in value
     )
 
@@ -67,16 +69,18 @@ class ConvFeatures(nn.Module):
             )
         self.shape = tuple(int(n) for n in shape)
         self.channels_last = len(shape) == 3 and shape[2] <= shape[0]
-        three = self.shape if len(shape) == 3 else (1, *self.shape)
-        channels, *sizes = (three[2], *three[:2]) if self.channels_last else three
+        shape_3d = self.shape if len(shape) == 3 else (1, *self.shape)
+        channels, *sizes = (
+            (shape_3d[2], *shape_3d[:2]) if self.channels_last else shape_3d
+        )
         self.channels = channels
         self.sizes = tuple(sizes)
         self.layers = nn.ModuleList()
-        for out, kernel, stride in conv_layers:
-            layer = Conv(channels, out, kernel, stride=stride)
+        for channels_out, kernel, stride in conv_layers:
+            layer = Conv(channels, channels_out, kernel, stride=stride)
             nn.init.kaiming_uniform_(layer.weight, nonlinearity="relu")
             sizes = layer.output_size(sizes)  # or says that the kernel does not fit
-            channels = out
+            channels = channels_out
             self.layers.append(layer)
         self.width = channels * sizes[0] * sizes[1]
 

@@ -59,7 +59,7 @@ class DQNLearner(AbstractOffPolicyLearner):
 
     def __init__(self, agent, n_envs, rng, device):
         super().__init__(agent, n_envs, device)
-        self.net = build_q_net(agent, rng).to(device)
+        self.net = _build_q_net(agent, rng).to(device)
         self.gradient_step = GradientStep(
             self.net, Adam(agent.learning_rate), self.totals, clip=agent.max_grad_norm
         )
@@ -139,8 +139,8 @@ class DQNLearner(AbstractOffPolicyLearner):
             return
         n = agent.batch_size
         at_once = max(ROWS_AT_ONCE // n, 1)
-        for done in range(0, agent.gradient_steps, at_once):
-            k = min(at_once, agent.gradient_steps - done)
+        for n_done in range(0, agent.gradient_steps, at_once):
+            k = min(at_once, agent.gradient_steps - n_done)
             self.learn(self.buffer.draw(k * n, rng), rng)
 
     def learn(self, batch, rng):
@@ -217,7 +217,7 @@ class DQNLearner(AbstractOffPolicyLearner):
             self.compiled_steps.forget_values()
 
 
-def build_q_net(agent, rng) -> QNet:
+def _build_q_net(agent, rng) -> QNet:
     """A net with weights and biases that are even and small in all layers."""
     A = agent.action_layout_.sizes[0]
     atoms = np.zeros(1)
@@ -334,7 +334,7 @@ class DQN(AbstractOffPolicy):
             raise ValueError(
                 "DQN needs one discrete action at a time, not several: use PPO."
             )
-        low, high = check_return_range(self.return_range)
+        low, high = _check_return_range(self.return_range)
         if self.distribution == "categorical" and not low < high:
             raise ValueError(
                 f"return_range of DQN must be (low, high), got {self.return_range!r}."
@@ -367,7 +367,7 @@ class DQN(AbstractOffPolicy):
         return Q.argmax(1)[:, None]
 
 
-def check_return_range(value) -> tuple[float, float]:
+def _check_return_range(value) -> tuple[float, float]:
     """(low, high) as numbers; the clear error otherwise."""
     try:
         low, high = (float(v) for v in value)

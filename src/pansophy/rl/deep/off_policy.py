@@ -46,8 +46,8 @@ class TargetNet:
         """
         twin = torch.empty_like(flat)
         for p, q in zip(net.parameters(), self.module.parameters(), strict=True):
-            at = (p.data_ptr() - flat.data_ptr()) // flat.element_size()
-            view = twin[at : at + p.numel()].view(p.shape)
+            offset = (p.data_ptr() - flat.data_ptr()) // flat.element_size()
+            view = twin[offset : offset + p.numel()].view(p.shape)
             view.copy_(q)
             q.data = view
         self.own = list(self.module.state_dict().values())
@@ -111,8 +111,8 @@ class AbstractOffPolicyLearner:
     def tensor(self, a):
         """An array as a tensor: float32, int64 or bool."""
         kind = DTYPES.get(a.dtype.kind, np.float32)
-        made = torch.from_numpy(np.ascontiguousarray(a, kind))
-        return made if self.on_cpu else made.to(self.device)
+        tensor = torch.from_numpy(np.ascontiguousarray(a, kind))
+        return tensor if self.on_cpu else tensor.to(self.device)
 
     @abstractmethod
     def learn(self, batch, rng) -> np.ndarray:
@@ -133,7 +133,7 @@ class AbstractOffPolicyLearner:
             steps._replace(reward=steps.reward / agent.reward_scale)
         )
         self.rate_scale = 1.0 - progress if agent.anneal else 1.0
-        before = self.done
+        n_done_before = self.done
         self.done += steps.n_steps
         self.stored += steps.n_steps
         self.acted = 0
@@ -145,7 +145,7 @@ class AbstractOffPolicyLearner:
             return {}
         beta = agent.importance_exponent
         self.learn_round(beta + (1.0 - beta) * progress, rng)
-        self.after_round(before, self.done)
+        self.after_round(n_done_before, self.done)
         self.rounds += 1
         if self.rounds % ROUNDS_PER_MEASURE:
             return {}

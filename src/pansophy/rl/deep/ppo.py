@@ -17,7 +17,7 @@ Since dr / dlog p = r, the derivatives of J in log p(a_i), H_i and V_i are
     e = -h / n,   u_i = 2 v (V_i - G_i) / n                                     (2)
 
 and `ActorCriticNet.backward_pass` carries them to the weights. `ClippedObjective` is
-both equations; small nets compute the same in compiled loops (`clipped_gain`).
+both equations; small nets compute the same in compiled loops (`_clipped_gain`).
 
 Cost      n_epochs passes forwards and backwards over every step
 Refs      [Schulman2017]; [Engstrom2020] and [Huang2022] the details that matter
@@ -45,14 +45,14 @@ class ClippedObjective(AbstractActorCriticObjective):
         """The three terms of eq. (1)."""
         net = self.net
         batch = net.flat_batch(batch)
-        found, V = net.evaluate(batch)
+        evaluated, V = net.evaluate(batch)
         A = batch.advantage
         eps = net.clip_range
-        r = torch.exp(found.log_prob - batch.log_q)
+        r = torch.exp(evaluated.log_prob - batch.log_q)
         gain = torch.minimum(r * A, r.clamp(1 - eps, 1 + eps) * A)
         return {
             "policy": -gain.mean(),
-            "entropy": -net.entropy_weight * found.entropy.mean(),
+            "entropy": -net.entropy_weight * evaluated.entropy.mean(),
             "value": net.value_weight * (V - batch.target).square().mean(),
         }
 
@@ -61,11 +61,11 @@ class ClippedObjective(AbstractActorCriticObjective):
         net = self.net
         n = len(batch.X)
         steps = net.forward_pass(batch)
-        found = steps.probabilities
+        chosen = steps.probabilities
         A = batch.advantage
         eps = net.clip_range
         h, v = net.entropy_weight, net.value_weight
-        r = torch.exp(found.log_prob - batch.log_q)
+        r = torch.exp(chosen.log_prob - batch.log_q)
         gain = r * A
         clipped = r.clamp_(1 - eps, 1 + eps).mul_(A)
         smaller = torch.minimum(gain, clipped)
@@ -74,7 +74,7 @@ class ClippedObjective(AbstractActorCriticObjective):
         net.backward_pass(steps, c, -h / n, error * (2 * v / n))
         return {
             "policy": smaller.mean().neg_(),
-            "entropy": found.entropy.mean() * -h,
+            "entropy": chosen.entropy.mean() * -h,
             "value": torch.dot(error, error) * (v / n),
         }
 

@@ -85,8 +85,10 @@ class QNet(nn.Module):
         return self.features is None
 
     def flops(self, n: int) -> float:
-        own = self.mlp.flops(n)
-        return own if self.features is None else own + self.features.flops(n)
+        mlp_flops = self.mlp.flops(n)
+        return (
+            mlp_flops if self.features is None else mlp_flops + self.features.flops(n)
+        )
 
     def combine(self, F: Tensor) -> Tensor:
         """Scores (n, A, K), eq. (1)."""
@@ -150,8 +152,8 @@ class QNet(nn.Module):
 
     def taken(self, scores, action):
         """Scores (n, K) of the actions taken."""
-        at = action[:, None, None].expand(-1, 1, self.n_atoms)
-        return scores.gather(1, at)[:, 0]
+        atom_index = action[:, None, None].expand(-1, 1, self.n_atoms)
+        return scores.gather(1, atom_index)[:, 0]
 
     def gradients(self, batch: QBatch) -> dict[str, Tensor]:
         """Losses with the gradient put into `.grad`; under `no_grad`."""
@@ -163,8 +165,8 @@ class QNet(nn.Module):
         self.errors = self.error_sizes(f, batch.target, rows)
         slope = slope * (batch.weight / n)[:, None]
         D = torch.zeros_like(scores)
-        at = batch.action[:, None, None].expand(-1, 1, self.n_atoms)
-        D.scatter_(1, at, slope[:, None])
+        atom_index = batch.action[:, None, None].expand(-1, 1, self.n_atoms)
+        D.scatter_(1, atom_index, slope[:, None])
         self.mlp.backward_pass(H, self.combine_backward(D))
         return {"q": torch.dot(batch.weight, rows) / n}
 
@@ -251,7 +253,7 @@ class CompiledQSteps:
         self.keeps_values = older is not None and n_places * A <= MOST_KEPT
         self.cache = self._new_cache(n_places if self.keeps_values else 0, A)
         number = lambda *shape: np.zeros(shape, np.float32)
-        whole = lambda size: np.zeros(size, np.int64)
+        zero_integers = lambda size: np.zeros(size, np.int64)
         widest = n_rows * widest_layer(self.layers)
         r = max(VALUED_AT_ONCE, n_rows)
         self.work = QWorkspace(
@@ -259,10 +261,10 @@ class CompiledQSteps:
             number(widest),
             number(widest),
             number(A),
-            whole(n_rows),
+            zero_integers(n_rows),
             number(n_rows),
             number(r, d),
-            whole(r),
+            zero_integers(r),
         )
         self.spare = number(2, widest_layer(self.layers))
         self.scores = number(int(self.layers.sizes[-1]))
@@ -346,9 +348,9 @@ def project_distribution(p, z, reward, discount) -> Tensor:
     returns = (reward[:, None] + discount[:, None] * z).clamp(z[0], z[-1])
     place = (returns - z[0]) / (z[1] - z[0])
     low = place.floor().clamp(0, K - 1)
-    above = place - low
+    upper_share = place - low
     high = (low + 1).clamp(max=K - 1).long()
     m = torch.zeros_like(p)
-    m.scatter_add_(1, low.long(), p * (1 - above))
-    m.scatter_add_(1, high, p * above)
+    m.scatter_add_(1, low.long(), p * (1 - upper_share))
+    m.scatter_add_(1, high, p * upper_share)
     return m

@@ -142,21 +142,21 @@ class ReplayBuffer:
         if self.width != N:
             raise ValueError(f"the buffer has {self.width} environments, not {N}.")
         m = T * N
-        whole = steps.n_steps == m
-        self.gaps = self.gaps or not whole
+        is_complete = steps.n_steps == m
+        self.gaps = self.gaps or not is_complete
         columns["valid"] = steps.valid
-        at: slice | np.ndarray = slice(self.place, self.place + m)
+        slots: slice | np.ndarray = slice(self.place, self.place + m)
         if self.place + m > self.size:  # over the seam
-            at = (self.place + np.arange(m)) % self.size
+            slots = (self.place + np.arange(m)) % self.size
         for name, values in columns.items():
-            self.columns[name][at] = values.reshape(m, *values.shape[2:])
+            self.columns[name][slots] = values.reshape(m, *values.shape[2:])
         if self.alpha:
             places = np.arange(self.place, self.place + m) % self.size
             fresh = np.where(steps.valid.ravel(), self.greatest, 0.0)
             self.tree.set(places, fresh)
         self.place = (self.place + m) % self.size
         self.count = min(self.count + m, self.size)
-        return at
+        return slots
 
     def end_episodes(self) -> None:
         """Cut the newest step of each environment off from the one stored next."""

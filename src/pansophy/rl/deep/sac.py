@@ -59,8 +59,8 @@ class TwinCritics(nn.Module):
 
     def loss(self, batch: ContinuousBatch) -> tuple[Tensor, Tensor]:
         """Eq. (2), and the sizes of the first critic's errors."""
-        one, two = self.forward(batch.X, batch.action)
-        e, f = one - batch.target, two - batch.target
+        q1, q2 = self.forward(batch.X, batch.action)
+        e, f = q1 - batch.target, q2 - batch.target
         rows = 0.5 * (e.square() + f.square())
         return (batch.weight * rows).mean(), e.detach().abs()
 
@@ -99,12 +99,12 @@ class SACNet(nn.Module):
             drawn["log_p"] = log_p.detach()
             return (alpha * log_p - self.critic.lesser(batch.X, action)).mean()  # (3)
 
-        found = {"critic": loss, "actor": actor}
+        terms = {"critic": loss, "actor": actor}
         if self.learnt:
-            found["temperature"] = lambda: (
+            terms["temperature"] = lambda: (
                 -(self.log_alpha * (drawn["log_p"] + self.target_entropy)).mean()
             )  # (4)
-        return found
+        return terms
 
 
 class ContinuousLearner(AbstractOffPolicyLearner):
@@ -184,13 +184,13 @@ class SACLearner(ContinuousLearner):
         return self.net.head.sample(F, self.normal(rng, len(X)))[0].cpu().numpy()
 
     def learn(self, batch, rng):
-        X, action, after, reward, discount, weight = self.tensors(batch)
+        X, action, next_X, reward, discount, weight = self.tensors(batch)
         net = self.net
         with torch.no_grad():
             later, log_p = net.head.sample(
-                net.actor(after), self.normal(rng, len(after))
+                net.actor(next_X), self.normal(rng, len(next_X))
             )
-            value = self.target.module.lesser(after, later)
+            value = self.target.module.lesser(next_X, later)
             y = reward + discount * (value - net.log_alpha.exp() * log_p)  # (1)
         rows = ContinuousBatch(X, action, y, weight, self.normal(rng, len(X)))
         self.gradient_step([(rows, len(X))], self.rate_scale)

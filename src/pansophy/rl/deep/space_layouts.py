@@ -42,7 +42,7 @@ class ObservationLayout(NamedTuple):
         if self.kind == "parts":
             return self._encode_parts(observations)
         if self.kind == "numbers":
-            X = number_rows(observations)
+            X = _number_rows(observations)
             if X.shape[1:] != self.shape:
                 raise ValueError(
                     f"observations must have the shape {self.shape}, got {X.shape[1:]}."
@@ -51,7 +51,7 @@ class ObservationLayout(NamedTuple):
             return X / np.float32(self.scale) if self.scale != 1.0 else X
         values = array_of_rows(observations, "observations")
         if values.ndim == 0 or values.dtype.kind not in "biuf":
-            values = number_rows(observations)
+            values = _number_rows(observations)
         n = len(values)
         if values.dtype.kind == "f" and not (values == np.floor(values)).all():
             raise ValueError(
@@ -81,7 +81,9 @@ class ObservationLayout(NamedTuple):
             listed = check_list("observations", observations, "a list of observations")
             if not listed:
                 return np.zeros((0, self.width), np.float32)
-            return np.concatenate([self.encode_one(one) for one in listed])
+            return np.concatenate(
+                [self.encode_one(observation) for observation in listed]
+            )
         self._check_parts(observations)
         pieces = [
             part.encode(observations[key])
@@ -117,7 +119,7 @@ class ObservationLayout(NamedTuple):
             )
 
 
-def number_rows(observations) -> np.ndarray:
+def _number_rows(observations) -> np.ndarray:
     """Observations (n, ...) as float32; the clear error if they are no numbers."""
     try:
         X = np.asarray(observations, np.float32)
@@ -151,10 +153,10 @@ class ActionLayout(NamedTuple):
         n = len(actions)
         if self.kind == "discrete":
             shifted = any(self.starts)
-            found = actions + np.array(self.starts, np.int64) if shifted else actions
+            chosen = actions + np.array(self.starts, np.int64) if shifted else actions
         else:
-            found = np.clip(actions, self.low, self.high).astype(np.float32)
-        return found.reshape(n, *self.shape)
+            chosen = np.clip(actions, self.low, self.high).astype(np.float32)
+        return chosen.reshape(n, *self.shape)
 
 
 def check_action_mask(mask, layout: ActionLayout, n) -> np.ndarray:
@@ -195,7 +197,7 @@ def observation_layout(space) -> ObservationLayout:
         scale = BYTE if space.dtype == np.uint8 else 1.0
         return ObservationLayout("numbers", math.prod(shape), shape, scale)
     discrete = kind in ("Discrete", "MultiDiscrete", "MultiBinary")
-    if discrete or (kind == "Tuple" and all_discrete(space)):
+    if discrete or (kind == "Tuple" and _all_discrete(space)):
         sizes, starts = space_sizes(space)
         return ObservationLayout(
             "indicators", sum(sizes), sizes=tuple(sizes), starts=tuple(starts)
@@ -213,7 +215,7 @@ def observation_layout(space) -> ObservationLayout:
     )
 
 
-def all_discrete(space) -> bool:
+def _all_discrete(space) -> bool:
     """Whether every part of a Tuple space is Discrete."""
     return all(type(part).__name__ == "Discrete" for part in space.spaces)
 

@@ -49,12 +49,12 @@ class TD3Net(nn.Module):
 
     def losses(self, batch: ContinuousBatch) -> dict:
         loss, self.errors = self.critic.loss(batch)
-        found = {"critic": loss}
+        terms = {"critic": loss}
         if self.moves_actor:
-            found["actor"] = lambda: (
+            terms["actor"] = lambda: (
                 -self.critic(batch.X, torch.tanh(self.actor(batch.X)))[0].mean()
             )
-        return found
+        return terms
 
 
 class TD3Learner(ContinuousLearner):
@@ -83,13 +83,13 @@ class TD3Learner(ContinuousLearner):
         return (best + noise).clamp(-1.0, 1.0).cpu().numpy()
 
     def learn(self, batch, rng):
-        X, action, after, reward, discount, weight = self.tensors(batch)
+        X, action, next_X, reward, discount, weight = self.tensors(batch)
         agent, net = self.agent, self.net
         with torch.no_grad():
             c = agent.noise_clip
-            noise = (agent.target_noise * self.normal(rng, len(after))).clamp(-c, c)
-            later = torch.tanh(self.target_actor.module(after)) + noise
-            value = self.target_critic.module.lesser(after, later.clamp(-1.0, 1.0))
+            noise = (agent.target_noise * self.normal(rng, len(next_X))).clamp(-c, c)
+            later = torch.tanh(self.target_actor.module(next_X)) + noise
+            value = self.target_critic.module.lesser(next_X, later.clamp(-1.0, 1.0))
             y = reward + discount * value  # (1)
         self.gradients_made += 1
         net.moves_actor = self.gradients_made % agent.policy_delay == 0

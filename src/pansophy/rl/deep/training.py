@@ -114,7 +114,7 @@ def train_agent(
     N = envs.num_envs
     episodes = defaultdict(list)
     measured = defaultdict(list)
-    done = 0
+    n_done = 0
     seen_at = 0
     copied_at = 0
     reason = ""
@@ -123,43 +123,43 @@ def train_agent(
         reason = "callback"
     try:
         while not reason:
-            child = task.child(f"from step {done}")
-            block_end = min(done + STEPS_PER_REPORT, n_steps)
-            while done < block_end:
-                horizon = min(learner.horizon, math.ceil((n_steps - done) / N))
+            child = task.child(f"from step {n_done}")
+            block_end = min(n_done + STEPS_PER_REPORT, n_steps)
+            while n_done < block_end:
+                horizon = min(learner.horizon, math.ceil((n_steps - n_done) / N))
                 steps = gather(
                     envs, learner, horizon, position=position, random_state=rng
                 )
                 position = steps.position
-                check_gathered_observations(steps.observation, done)
-                ends = done + (steps.final_time + 1) * N
+                check_gathered_observations(steps.observation, n_done)
+                ends = n_done + (steps.final_time + 1) * N
                 episodes["return"].append(steps.returns)
                 episodes["length"].append(steps.lengths)
                 episodes["end"].append(ends)
-                found = learner.update(steps, done / n_steps, rng)
-                done += horizon * N
-                if found:
-                    measured["step"].append(done)
-                    for name, value in found.items():
+                measures = learner.update(steps, n_done / n_steps, rng)
+                n_done += horizon * N
+                if measures:
+                    measured["step"].append(n_done)
+                    for name, value in measures.items():
                         measured[name].append(value)
-                    if not all(map(math.isfinite, found.values())):
+                    if not all(map(math.isfinite, measures.values())):
                         learner.restore_state(state)
                         reason = "diverged"
                         break
-                if done - copied_at >= STATE_COPIES or done >= n_steps:
-                    now = learner.copy_state()
-                    if not is_finite_state(now):
+                if n_done - copied_at >= STATE_COPIES or n_done >= n_steps:
+                    state_copy = learner.copy_state()
+                    if not _is_finite_state(state_copy):
                         learner.restore_state(state)
                         reason = "diverged"
                         break
-                    state = now
-                    copied_at = done
-                if observe is not None and done - seen_at >= observe_every:
-                    seen_at = done
-                    if observe(learner, done):
+                    state = state_copy
+                    copied_at = n_done
+                if observe is not None and n_done - seen_at >= observe_every:
+                    seen_at = n_done
+                    if observe(learner, n_done):
                         reason = "callback"
                         break
-            reason = reason or ("steps" if done >= n_steps else "")
+            reason = reason or ("steps" if n_done >= n_steps else "")
             if child.end() and not reason:
                 reason = "callback"
     except KeyboardInterrupt:
@@ -169,9 +169,9 @@ def train_agent(
         history[name] = np.concatenate([np.empty(0, kind), *episodes[name]])
     known = reason in ("steps", "callback")
     seconds = time.perf_counter() - start_time
-    return TrainingRun(history, done, reason, seconds, position if known else None)
+    return TrainingRun(history, n_done, reason, seconds, position if known else None)
 
 
-def is_finite_state(state) -> bool:
+def _is_finite_state(state) -> bool:
     """Whether all numbers of a learner's state, a dict of tensors, are finite."""
     return all(bool(value.isfinite().all()) for value in state.values())

@@ -18,7 +18,7 @@ def start_acrobots(state, stream, which):
 
 
 @compiled(inner=True)
-def write_acrobot(one, two, speed_one, speed_two, observation):
+def _write_acrobot(one, two, speed_one, speed_two, observation):
     """cos and sin of both angles, and the two speeds."""
     observation[0] = math.cos(one)
     observation[1] = math.sin(one)
@@ -32,13 +32,13 @@ def write_acrobot(one, two, speed_one, speed_two, observation):
 def observe_acrobots(state, which, observation):
     """Observations of some columns."""
     for i in which:
-        write_acrobot(
+        _write_acrobot(
             state[0, i], state[1, i], state[2, i], state[3, i], observation[i]
         )
 
 
 @compiled(inner=True)
-def acrobot_accelerations(one, two, speed_one, speed_two, torque):
+def _acrobot_accelerations(one, two, speed_one, speed_two, torque):
     """theta_1'' and theta_2'' of the module text of `acrobot`."""
     c = math.cos(two)
     s = math.sin(two)
@@ -58,7 +58,7 @@ def acrobot_accelerations(one, two, speed_one, speed_two, torque):
 
 
 @compiled(inner=True)
-def wrap_angle(x):
+def _wrap_angle(x):
     """Bring an angle between -pi and pi."""
     while x > math.pi:
         x -= 2 * math.pi
@@ -75,15 +75,15 @@ def step_acrobots(state, action, outcome, lo, hi):
     for i in range(lo, hi):
         torque = action[i] - 1.0
         p, q, v, w = state[0, i], state[1, i], state[2, i], state[3, i]
-        a1, b1 = acrobot_accelerations(p, q, v, w, torque)
+        a1, b1 = _acrobot_accelerations(p, q, v, w, torque)
         v2, w2 = v + h * a1, w + h * b1
-        a2, b2 = acrobot_accelerations(p + h * v, q + h * w, v2, w2, torque)
+        a2, b2 = _acrobot_accelerations(p + h * v, q + h * w, v2, w2, torque)
         v3, w3 = v + h * a2, w + h * b2
-        a3, b3 = acrobot_accelerations(p + h * v2, q + h * w2, v3, w3, torque)
+        a3, b3 = _acrobot_accelerations(p + h * v2, q + h * w2, v3, w3, torque)
         v4, w4 = v + DT * a3, w + DT * b3
-        a4, b4 = acrobot_accelerations(p + DT * v3, q + DT * w3, v4, w4, torque)
-        p = wrap_angle(p + DT / 6.0 * (v + 2 * v2 + 2 * v3 + v4))
-        q = wrap_angle(q + DT / 6.0 * (w + 2 * w2 + 2 * w3 + w4))
+        a4, b4 = _acrobot_accelerations(p + DT * v3, q + DT * w3, v4, w4, torque)
+        p = _wrap_angle(p + DT / 6.0 * (v + 2 * v2 + 2 * v3 + v4))
+        q = _wrap_angle(q + DT / 6.0 * (w + 2 * w2 + 2 * w3 + w4))
         v = v + DT / 6.0 * (a1 + 2 * a2 + 2 * a3 + a4)
         w = w + DT / 6.0 * (b1 + 2 * b2 + 2 * b3 + b4)
         v = min(max(v, -4 * math.pi), 4 * math.pi)
@@ -92,6 +92,6 @@ def step_acrobots(state, action, outcome, lo, hi):
         state[1, i] = q
         state[2, i] = v
         state[3, i] = w
-        write_acrobot(p, q, v, w, observation[i])
+        _write_acrobot(p, q, v, w, observation[i])
         terminated[i] = -math.cos(p) - math.cos(q + p) > 1.0
         reward[i] = 0.0 if terminated[i] else -1.0

@@ -5,13 +5,13 @@ from ...core.loops.compiled import compiled
 
 
 @compiled(inner=True)
-def random_card(stream):
+def _random_card(stream):
     """1 to 10; ten stands for ten and the three pictures."""
     return min(1 + int(random_uniform(stream) * 13), 10)
 
 
 @compiled(inner=True)
-def add_card(state, i, row, card):
+def _add_card(state, i, row, card):
     """A card for the hand in rows row..row+2: hard sum, ace, number of cards."""
     state[row, i] += card
     if card == 1:
@@ -20,14 +20,14 @@ def add_card(state, i, row, card):
 
 
 @compiled(inner=True)
-def hand_sum(state, i, row):
+def _hand_sum(state, i, row):
     """Sum of a hand, an ace counting 11 where that does not exceed 21."""
     hard = state[row, i]
     return hard + 10 if state[row + 1, i] == 1 and hard <= 11 else hard
 
 
 @compiled(inner=True)
-def has_natural(state, i, row):
+def _has_natural(state, i, row):
     """Whether a hand is an ace and a ten."""
     return state[row + 2, i] == 2 and state[row + 1, i] == 1 and state[row, i] == 11
 
@@ -36,10 +36,10 @@ def has_natural(state, i, row):
 def deal_cards(state, i, first, second, third, fourth):
     """Two cards for the dealer, the first shown, then two for the player."""
     state[:, i] = 0
-    add_card(state, i, 3, first)
-    add_card(state, i, 3, second)
-    add_card(state, i, 0, third)
-    add_card(state, i, 0, fourth)
+    _add_card(state, i, 3, first)
+    _add_card(state, i, 3, second)
+    _add_card(state, i, 0, third)
+    _add_card(state, i, 0, fourth)
     state[6, i] = first
 
 
@@ -47,18 +47,18 @@ def deal_cards(state, i, first, second, third, fourth):
 def start_blackjacks(state, stream, which):
     """Deal in some columns."""
     for i in which:
-        own = stream[i : i + 1]
-        first = random_card(own)
-        second = random_card(own)
-        third = random_card(own)
-        deal_cards(state, i, first, second, third, random_card(own))
+        own_stream = stream[i : i + 1]
+        first = _random_card(own_stream)
+        second = _random_card(own_stream)
+        third = _random_card(own_stream)
+        deal_cards(state, i, first, second, third, _random_card(own_stream))
 
 
 @compiled
 def observe_blackjacks(state, which, observation):
     """The player's sum, the dealer's first card, whether an ace counts 11."""
     for i in which:
-        total = hand_sum(state, i, 0)
+        total = _hand_sum(state, i, 0)
         observation[i, 0] = total
         observation[i, 1] = state[6, i]
         observation[i, 2] = total != state[0, i]
@@ -68,17 +68,17 @@ def observe_blackjacks(state, which, observation):
 def score_blackjack(state, i, action, outcome):
     """Reward and end after the cards of an action were drawn."""
     observation, reward, terminated = outcome
-    player = hand_sum(state, i, 0)
+    player = _hand_sum(state, i, 0)
     if action == 1:
         terminated[i] = player > 21
         reward[i] = -1.0 if player > 21 else 0.0
     else:
-        dealer = hand_sum(state, i, 3)
+        dealer = _hand_sum(state, i, 3)
         if dealer > 21:
             dealer = 0
         terminated[i] = True
         reward[i] = (player > dealer) * 1.0 - (player < dealer) * 1.0
-        if has_natural(state, i, 0) and not has_natural(state, i, 3):
+        if _has_natural(state, i, 0) and not _has_natural(state, i, 3):
             reward[i] = 1.0
     observation[i, 0] = player
     observation[i, 1] = state[6, i]
@@ -89,10 +89,10 @@ def score_blackjack(state, i, action, outcome):
 def step_blackjacks(state, action, stream, outcome, lo, hi):
     """Draw the cards of columns lo..hi-1 and score them."""
     for i in range(lo, hi):
-        own = stream[i : i + 1]
+        own_stream = stream[i : i + 1]
         if action[i] == 1:
-            add_card(state, i, 0, random_card(own))
+            _add_card(state, i, 0, _random_card(own_stream))
         else:
-            while hand_sum(state, i, 3) < 17:
-                add_card(state, i, 3, random_card(own))
+            while _hand_sum(state, i, 3) < 17:
+                _add_card(state, i, 3, _random_card(own_stream))
         score_blackjack(state, i, action[i], outcome)

@@ -28,7 +28,7 @@ def start_cart_poles(state, stream, which):
 
 
 @compiled(inner=True)
-def sines(theta, s, c):
+def _sines(theta, s, c):
     """sin and cos of angles, by series where all are small.
 
     A pole that has not fallen is within 0.21 of upright. Up to 0.5 the terms left out
@@ -47,15 +47,17 @@ def sines(theta, s, c):
         odd = -1.0 / 1307674368000 * y + 1.0 / 6227020800
         odd = ((odd * y - 1.0 / 39916800) * y + 1.0 / 362880) * y - 1.0 / 5040
         odd = (odd * y + 1.0 / 120) * y - 1.0 / 6
-        even = 1.0 / 20922789888000 * y - 1.0 / 87178291200
-        even = ((even * y + 1.0 / 479001600) * y - 1.0 / 3628800) * y + 1.0 / 40320
-        even = ((even * y - 1.0 / 720) * y + 1.0 / 24) * y - 0.5
+        cosine_series = 1.0 / 20922789888000 * y - 1.0 / 87178291200
+        cosine_series = (
+            (cosine_series * y + 1.0 / 479001600) * y - 1.0 / 3628800
+        ) * y + 1.0 / 40320
+        cosine_series = ((cosine_series * y - 1.0 / 720) * y + 1.0 / 24) * y - 0.5
         s[i] = theta[i] + theta[i] * (y * odd)
-        c[i] = 1.0 + y * even
+        c[i] = 1.0 + y * cosine_series
 
 
 @compiled(inner=True)
-def accelerations(omega, action, s, c):
+def _accelerations(omega, action, s, c):
     """theta'' and x'' of the module text, in place of sin and cos."""
     for i in range(len(omega)):
         sin = s[i]
@@ -70,7 +72,7 @@ def accelerations(omega, action, s, c):
 
 
 @compiled(inner=True)
-def euler_step(place, speed):
+def _euler_step(place, speed):
     """Move every place by its speed."""
     for i in range(len(place)):
         place[i] += TAU * speed[i]
@@ -91,20 +93,20 @@ def step_cart_poles(state, action, outcome, lo, hi):
         v = state[1, begin:end]
         theta = state[2, begin:end]
         omega = state[3, begin:end]
-        sines(theta, s, c)
-        accelerations(omega, action[begin:end], s, c)
-        euler_step(x, v)
-        euler_step(v, c)
-        euler_step(theta, omega)
-        euler_step(omega, s)
-        write_cart_poles(x, v, theta, omega, outcome.observation[begin:end])
-        judge_cart_poles(
+        _sines(theta, s, c)
+        _accelerations(omega, action[begin:end], s, c)
+        _euler_step(x, v)
+        _euler_step(v, c)
+        _euler_step(theta, omega)
+        _euler_step(omega, s)
+        _write_cart_poles(x, v, theta, omega, outcome.observation[begin:end])
+        _judge_cart_poles(
             x, theta, outcome.reward[begin:end], outcome.terminated[begin:end]
         )
 
 
 @compiled(inner=True)
-def write_cart_poles(x, v, theta, omega, observation):
+def _write_cart_poles(x, v, theta, omega, observation):
     """Observations of a piece, in single precision."""
     for i in range(len(x)):
         observation[i, 0] = x[i]
@@ -114,7 +116,7 @@ def write_cart_poles(x, v, theta, omega, observation):
 
 
 @compiled(inner=True)
-def judge_cart_poles(x, theta, reward, terminated):
+def _judge_cart_poles(x, theta, reward, terminated):
     """Rewards of a piece, and which poles have fallen."""
     for i in range(len(x)):
         reward[i] = 1.0

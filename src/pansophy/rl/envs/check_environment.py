@@ -49,35 +49,37 @@ def check_environment(env, *, n_steps=1000, random_state=0):
     >>> check_environment(CartPole())
     []
     """
-    found: dict[str, EnvironmentProblem] = {}
+    problems: dict[str, EnvironmentProblem] = {}
 
     def report(kind, step, detail):
-        found.setdefault(kind, EnvironmentProblem(kind, step, detail))
+        problems.setdefault(kind, EnvironmentProblem(kind, step, detail))
 
-    check_spaces(env, report)
+    _check_spaces(env, report)
     try:
-        compare_two_runs(env, n_steps, random_state, report)
+        _compare_two_runs(env, n_steps, random_state, report)
     except BrokenContractError as fault:
         report(*fault.args)
-    return list(found.values())
+    return list(problems.values())
 
 
 class BrokenContractError(Exception):
     """The environment cannot be played on: kind, step and detail of the problem."""
 
 
-def compare_two_runs(env, n_steps, random_state, report):
+def _compare_two_runs(env, n_steps, random_state, report):
     """Play twice with the same seeds; all problems, and where the runs differ."""
     seeds = make_rng(random_state).integers(2**31, size=2).tolist()
-    first = play_randomly(env, seeds, n_steps, report)
-    again = play_randomly(env, seeds, n_steps, lambda *_: None)
-    for t, (one, two) in enumerate(zip(first, again, strict=False)):
-        if not equal_values(one, two):
-            report("same seed, different episode", t, f"{one!r} and then {two!r}")
+    first = _play_randomly(env, seeds, n_steps, report)
+    second = _play_randomly(env, seeds, n_steps, lambda *_: None)
+    for t, (entry, other_entry) in enumerate(zip(first, second, strict=False)):
+        if not _equal_values(entry, other_entry):
+            report(
+                "same seed, different episode", t, f"{entry!r} and then {other_entry!r}"
+            )
             break
 
 
-def check_spaces(env, report):
+def _check_spaces(env, report):
     """Spaces that agents cannot use."""
     for name in ("observation_space", "action_space"):
         if not hasattr(getattr(env, name, None), "contains"):
@@ -88,15 +90,15 @@ def check_spaces(env, report):
         report("unbounded actions", 0, f"{space} has infinite bounds")
 
 
-def play_randomly(env, seeds, n_steps, report) -> list:
+def _play_randomly(env, seeds, n_steps, report) -> list:
     """Observations, rewards and ends of a run with random actions."""
     env.action_space.seed(seeds[1])
-    observation, info = try_reset(env, 0, report, seed=seeds[0])
-    check_seen(env, observation, 0, report)
+    observation, info = _try_reset(env, 0, report, seed=seeds[0])
+    _check_seen(env, observation, 0, report)
     seen = [observation]
     ended = 0
     for t in range(1, n_steps + 1):
-        mask = check_mask(env, info, t, report)
+        mask = _check_mask(env, info, t, report)
         action = env.action_space.sample(mask)
         outcome = env.step(action)
         if not (isinstance(outcome, (tuple, list)) and len(outcome) == 5):
@@ -105,16 +107,16 @@ def play_randomly(env, seeds, n_steps, report) -> list:
             )
         observation, reward, terminated, truncated, info = outcome
         seen += [observation, reward, terminated, truncated]
-        check_seen(env, observation, t, report)
-        if not is_finite_number(reward):
+        _check_seen(env, observation, t, report)
+        if not _is_finite_number(reward):
             report("reward is no finite number", t, repr(reward))
         for name, flag in (("terminated", terminated), ("truncated", truncated)):
             if not isinstance(flag, (bool, np.bool_)):
                 report("end is no flag", t, f"{name} is a {type(flag).__name__}")
         if terminated or truncated:
             ended += 1
-            observation, info = try_reset(env, t, report)
-            check_seen(env, observation, t, report)
+            observation, info = _try_reset(env, t, report)
+            _check_seen(env, observation, t, report)
             seen.append(observation)
     if not ended and n_steps >= 1000:
         report(
@@ -123,28 +125,28 @@ def play_randomly(env, seeds, n_steps, report) -> list:
     return seen
 
 
-def try_reset(env, t, report, **options):
+def _try_reset(env, t, report, **options):
     """First observation and info, or the problem that there are none."""
     try:
-        found = env.reset(**options)
+        answer = env.reset(**options)
     except TypeError as error:
         if "'seed'" not in str(error):
             raise
         report("reset takes no seed", t, f"it needs a {RESET_FORM}")
-        found = env.reset()
-    if not (isinstance(found, tuple) and len(found) == 2 and is_info(found[1])):
+        answer = env.reset()
+    if not (isinstance(answer, tuple) and len(answer) == 2 and is_info(answer[1])):
         report("reset returns no info", t, f"it needs a {RESET_FORM}")
-        return found, {}
-    return found
+        return answer, {}
+    return answer
 
 
-def is_finite_number(value) -> bool:
+def _is_finite_number(value) -> bool:
     """Whether a value is one finite number, not an array, text or None."""
     number = isinstance(value, (int, float, np.number, np.bool_))
     return number and bool(np.isfinite(float(value)))
 
 
-def check_seen(env, observation, t, report):
+def _check_seen(env, observation, t, report):
     """An observation must be in its space and finite."""
     if not env.observation_space.contains(observation):
         report("observation outside its space", t, repr(observation))
@@ -153,7 +155,7 @@ def check_seen(env, observation, t, report):
         report("observation is not finite", t, repr(observation))
 
 
-def check_mask(env, info, t, report):
+def _check_mask(env, info, t, report):
     """The mask to draw actions with; None without one or with a useless one."""
     mask = info.get("action_mask")
     if mask is None:
@@ -168,13 +170,13 @@ def check_mask(env, info, t, report):
     return mask.astype(np.int8)
 
 
-def equal_values(one, two) -> bool:
+def _equal_values(one, two) -> bool:
     """Whether two observations, rewards or flags are the same."""
     if isinstance(one, dict):
         return one.keys() == two.keys() and all(
-            equal_values(one[key], two[key]) for key in one
+            _equal_values(one[key], two[key]) for key in one
         )
     if isinstance(one, tuple):
-        return len(one) == len(two) and all(map(equal_values, one, two))
+        return len(one) == len(two) and all(map(_equal_values, one, two))
     numbers = np.issubdtype(np.asarray(one).dtype, np.number)
     return np.array_equal(one, two, equal_nan=numbers)

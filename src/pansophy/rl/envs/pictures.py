@@ -48,8 +48,8 @@ class Canvas:
 
     def line(self, points, color, width=1.0) -> None:
         """A line through points (x, y), with round ends."""
-        for (ax, ay), (bx, by) in pairwise(points):
-            self._segment(ax, ay, bx, by, color, width / 2)
+        for (ax, ay), (bx, end_y) in pairwise(points):
+            self._segment(ax, ay, bx, end_y, color, width / 2)
 
     def disc(self, x, y, radius, color) -> None:
         self._segment(x, y, x, y, color, radius)
@@ -73,7 +73,7 @@ class Canvas:
         part[:] = np.rint(part * (1 - alpha) + alpha * np.array(color, float))
 
 
-def draw_cart_pole(x) -> np.ndarray:
+def _draw_cart_pole(x) -> np.ndarray:
     """Cart and pole from place and angle, x[0] and x[2]."""
     canvas = Canvas()
     middle = 150 + 50 * x[0]
@@ -84,7 +84,7 @@ def draw_cart_pole(x) -> np.ndarray:
     return canvas.pixels
 
 
-def draw_pendulum(x) -> np.ndarray:
+def _draw_pendulum(x) -> np.ndarray:
     """The rod from cos and sin of its angle."""
     canvas = Canvas()
     canvas.line([(150, 100), (150 - 80 * x[1], 100 - 80 * x[0])], ORANGE, 9)
@@ -92,7 +92,7 @@ def draw_pendulum(x) -> np.ndarray:
     return canvas.pixels
 
 
-def draw_mountain_car(x) -> np.ndarray:
+def _draw_mountain_car(x) -> np.ndarray:
     """The hill, the car at x[0] and the flag."""
     canvas = Canvas()
     place = lambda p: (20 + (p + 1.2) / 1.8 * 260, 150 - 50 * math.sin(3 * p))
@@ -104,20 +104,20 @@ def draw_mountain_car(x) -> np.ndarray:
     return canvas.pixels
 
 
-def draw_acrobot(x) -> np.ndarray:
+def _draw_acrobot(x) -> np.ndarray:
     """Two rods from cos and sin of their angles, and the height to reach."""
     canvas = Canvas()
-    one = math.atan2(x[1], x[0])
-    two = one + math.atan2(x[3], x[2])
-    joint = (150 + 45 * math.sin(one), 100 + 45 * math.cos(one))
-    tip = (joint[0] + 45 * math.sin(two), joint[1] + 45 * math.cos(two))
+    angle = math.atan2(x[1], x[0])
+    outer_angle = angle + math.atan2(x[3], x[2])
+    joint = (150 + 45 * math.sin(angle), 100 + 45 * math.cos(angle))
+    tip = (joint[0] + 45 * math.sin(outer_angle), joint[1] + 45 * math.cos(outer_angle))
     canvas.line([(0, 55), (300, 55)], PALE, 2)
     canvas.line([(150, 100), joint], BLUE, 7)
     canvas.line([joint, tip], ORANGE, 7)
     return canvas.pixels
 
 
-def draw_number_bars(x) -> np.ndarray:
+def _draw_number_bars(x) -> np.ndarray:
     """Bars of up to 70 numbers, on a scale that any number fits."""
     canvas = Canvas()
     canvas.line([(0, 100), (300, 100)], PALE, 2)
@@ -165,10 +165,10 @@ def draw_grid(rows, place=None, cell=24) -> np.ndarray:
 
 
 DRAWINGS = {
-    "Acrobot": draw_acrobot,
-    "CartPole": draw_cart_pole,
-    "MountainCar": draw_mountain_car,
-    "Pendulum": draw_pendulum,
+    "Acrobot": _draw_acrobot,
+    "CartPole": _draw_cart_pole,
+    "MountainCar": _draw_mountain_car,
+    "Pendulum": _draw_pendulum,
 }
 
 
@@ -182,5 +182,5 @@ def draw_observation(name, observation) -> np.ndarray:
         return seen.repeat(3 // seen.shape[2], 2)  # a picture already
     if seen.ndim == 2 and min(seen.shape) > 1:
         return draw_board(seen)
-    draw = DRAWINGS.get(name.removesuffix("Env"), draw_number_bars)
+    draw = DRAWINGS.get(name.removesuffix("Env"), _draw_number_bars)
     return draw(np.ravel(seen).astype(float))

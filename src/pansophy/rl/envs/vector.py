@@ -98,8 +98,8 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         spaces = gymnasium.spaces
         discrete = isinstance(world.action_space, spaces.Discrete)
         self.n_actions = world.action_space.n if discrete else None
-        several = isinstance(world.observation_space, spaces.Tuple)
-        self.observation_parts = len(world.observation_space.spaces) if several else 0
+        is_tuple = isinstance(world.observation_space, spaces.Tuple)
+        self.observation_parts = len(world.observation_space.spaces) if is_tuple else 0
         self.state = world.new_state(self.num_envs)
         self.stream = np.zeros(self.num_envs, np.uint64)
         self.steps = np.zeros(self.num_envs, np.int64)
@@ -110,9 +110,9 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         super().reset(seed=seed)
         mask = (options or {}).get("reset_mask")
         if mask is None:
-            which = np.arange(self.num_envs)
+            columns = np.arange(self.num_envs)
         elif np.shape(mask) == (self.num_envs,) and self.started:
-            which = np.flatnonzero(mask)
+            columns = np.flatnonzero(mask)
         else:
             raise ValueError(
                 f"reset_mask must have shape ({self.num_envs},) and follow a reset of "
@@ -123,7 +123,7 @@ class VectorWorld(gymnasium.vector.VectorEnv):
                 2**64, size=self.num_envs, dtype=np.uint64
             )
         self.started = True
-        self._start(which)
+        self._start(columns)
         observation = self._new_observation()
         self.world.observe_batch(self.state, np.arange(self.num_envs), observation)
         return self._as_space(observation), self._info(observation)
@@ -158,15 +158,15 @@ class VectorWorld(gymnasium.vector.VectorEnv):
         observation, reward, terminated = outcome
         info = {}
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
-            done = terminated | truncated
-            if np.count_nonzero(done):
-                which = np.flatnonzero(done)
+            ended = terminated | truncated
+            if np.count_nonzero(ended):
+                columns = np.flatnonzero(ended)
                 final = observation.copy()
                 info["final_obs"] = self._as_space(final)
-                info["_final_obs"] = done
+                info["_final_obs"] = ended
                 info["final_info"] = self._info(final)
-                self._start(which)
-                self.world.observe_batch(self.state, which, observation)
+                self._start(columns)
+                self.world.observe_batch(self.state, columns, observation)
         info |= self._info(observation)
         return self._as_space(observation), reward, terminated, truncated, info
 

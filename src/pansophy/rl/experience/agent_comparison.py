@@ -171,10 +171,18 @@ def compare_agents(
     if not agents or RANDOM in agents:
         raise ValueError(f"give at least one agent, and none called {RANDOM!r}.")
     evaluation = (every, n_episodes, random_state)
-    runs, interrupted = run_agents(agents, env, n_seeds, evaluation, report, finished)
-    curves = {name: [run.curve for run in own] for name, own in runs.items()}
-    scores = {name: np.array([run.score for run in own]) for name, own in runs.items()}
-    seconds = {n: np.array([run.seconds for run in own]) for n, own in runs.items()}
+    runs, interrupted = _run_agents(agents, env, n_seeds, evaluation, report, finished)
+    curves = {
+        name: [run.curve for run in agent_runs] for name, agent_runs in runs.items()
+    }
+    scores = {
+        name: np.array([run.score for run in agent_runs])
+        for name, agent_runs in runs.items()
+    }
+    seconds = {
+        n: np.array([run.seconds for run in agent_runs])
+        for n, agent_runs in runs.items()
+    }
     space = made_environment(env).action_space
     idle = evaluate_agent(
         RandomAgent(space), env, 5 * n_episodes, random_state=random_state
@@ -182,8 +190,8 @@ def compare_agents(
     scores[RANDOM] = np.array([idle.mean])
     seconds[RANDOM] = np.zeros(1)
     intervals = {
-        name: stratified_bootstrap(interquartile_mean, found, n_resamples=1000)
-        for name, found in scores.items()
+        name: stratified_bootstrap(interquartile_mean, agent_scores, n_resamples=1000)
+        for name, agent_scores in scores.items()
     }
     names = sorted(scores, key=lambda name: -intervals[name].value)
     best = max(runs, key=lambda name: intervals[name].value)
@@ -219,16 +227,16 @@ def equal_agents_p_value(x, y) -> float:
     """
     if min(len(x), len(y)) < 2 or np.ptp(np.append(x, y)) == 0:
         return 1.0
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (np.asarray(x, float), np.asarray(y, float)),
         probability_of_improvement,
         n_resamples=5000,
         rng=np.random.default_rng(0),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
-def run_agents(agents, env, n_seeds, evaluation, report, finished):
+def _run_agents(agents, env, n_seeds, evaluation, report, finished):
     """Runs of every agent by name, and whether Ctrl-C ended them.
 
     `evaluation` is (every, n_episodes, random_state).
@@ -241,7 +249,7 @@ def run_agents(agents, env, n_seeds, evaluation, report, finished):
                 kept = "" if run is None else ", which had finished"
                 report(f"{name}: run {i + 1} of {n_seeds}{kept}")
             if run is None:
-                run = fit_one_run(agent, env, evaluation[2] + i, *evaluation)
+                run = _fit_one_run(agent, env, evaluation[2] + i, *evaluation)
                 if getattr(run.agent, "interrupted_", False):
                     if not runs:
                         runs[name].append(run)
@@ -252,7 +260,7 @@ def run_agents(agents, env, n_seeds, evaluation, report, finished):
     return dict(runs), False
 
 
-def fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
+def _fit_one_run(agent, env, seed, every, n_episodes, random_state) -> AgentRun:
     """Fit a clone, with its curve, its score at the end, and the seconds it took."""
     run = clone(agent).set_params(random_state=int(seed))
     start_time = time.perf_counter()

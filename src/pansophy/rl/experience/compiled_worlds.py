@@ -49,7 +49,7 @@ def compiled_world(env):
             return None
         env = gymnasium.make(env)
     if hasattr(env, "step_batch"):
-        return env if steps_as_its_batch(env) else None
+        return env if _steps_as_its_batch(env) else None
     spec = getattr(env, "spec", None)
     if spec is None or spec.id not in COMPILED_WORLDS or spec.kwargs:
         return None
@@ -58,14 +58,14 @@ def compiled_world(env):
         if not is_transparent(layer):
             return None
         layer = layer.env
-    if getattr(layer, "render_mode", None) or not is_unchanged(layer, spec.id):
+    if getattr(layer, "render_mode", None) or not _is_unchanged(layer, spec.id):
         return None
     from .. import envs
 
     return getattr(envs, COMPILED_WORLDS[spec.id])(max_steps=time_limit(env))
 
 
-def steps_as_its_batch(world) -> bool:
+def _steps_as_its_batch(world) -> bool:
     """Whether a world's own `step` and `reset` are those that its batches make.
 
     A subclass that overrides one of them, or an instance on which one was replaced,
@@ -77,7 +77,7 @@ def steps_as_its_batch(world) -> bool:
     return not any(overrides_method(type(world), *pair) for pair in pairs)
 
 
-def is_unchanged(core, name) -> bool:
+def _is_unchanged(core, name) -> bool:
     """Whether all attributes of an environment are those of a new one."""
     import gymnasium
 
@@ -86,15 +86,17 @@ def is_unchanged(core, name) -> bool:
         return False
     if not type(core).__module__.startswith("gymnasium.envs."):
         return False  # the name was registered anew
-    given, default = vars(core), vars(new)
-    names = (given.keys() | default.keys()) - EPISODE_STATE
+    current, default = vars(core), vars(new)
+    names = (current.keys() | default.keys()) - EPISODE_STATE
     return all(
-        key in given and key in default and equal_settings(given[key], default[key])
+        key in current
+        and key in default
+        and _equal_settings(current[key], default[key])
         for key in names
     )
 
 
-def equal_settings(one, two) -> bool:
+def _equal_settings(one, two) -> bool:
     """Whether two attributes are equal; False where that cannot be told."""
     if type(one) is not type(two):
         return False

@@ -34,30 +34,30 @@ def space_sizes(space) -> tuple[list[int], list[int]]:
     )
 
 
-def flatten_values(value):
+def _flatten_values(value):
     """The numbers in a number, array, tuple or tuple of those."""
     if isinstance(value, (tuple, list)) or np.ndim(value):
-        for one in value:
-            yield from flatten_values(one)
+        for component in value:
+            yield from _flatten_values(component)
     else:
         yield value
 
 
 def encode_observation(sizes, starts, value) -> int:
     """The number of a value of a space of several parts."""
-    values = list(flatten_values(value))
+    values = list(_flatten_values(value))
     if len(values) != len(sizes):
         raise ValueError(
             f"the observation {short_repr(value)} has {len(values)} values, but those "
             f"of this environment have {len(sizes)}."
         )
     code = 0
-    for one, n, first in zip(values, sizes, starts, strict=True):
-        code = code * n + part_index(n, first, one)
+    for component, n, first in zip(values, sizes, starts, strict=True):
+        code = code * n + part_index(n, first, component)
     return code
 
 
-def whole_number(value) -> int | None:
+def _whole_number(value) -> int | None:
     """The whole number that a float or an array of one number is; None if none."""
     try:
         number = np.asarray(value)
@@ -73,8 +73,8 @@ def part_index(n, first, value) -> int:
     try:
         i = operator.index(value) - first
     except TypeError:  # such as 1.0 or an array of one number
-        whole = whole_number(value)
-        i = -1 if whole is None else whole - first
+        integer = _whole_number(value)
+        i = -1 if integer is None else integer - first
     if not 0 <= i < n:
         raise ValueError(
             f"{short_repr(value)} is outside the environment's space: a whole number "
@@ -114,7 +114,7 @@ def encode_observations(sizes, starts, observations) -> np.ndarray:
             return codes
     encode = observation_encoder(sizes, starts)
     listed = list_of_observations(observations)
-    return np.array([encode(one) for one in listed], dtype=np.int64)
+    return np.array([encode(observation) for observation in listed], dtype=np.int64)
 
 
 def observation_encoder(sizes, starts):

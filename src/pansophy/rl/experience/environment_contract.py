@@ -20,19 +20,19 @@ def reset_environment(env, seed=None) -> tuple:
     `options` are not passed, and `seed` only where there is one.
     """
     try:
-        found = env.reset() if seed is None else env.reset(seed=seed)
+        answer = env.reset() if seed is None else env.reset(seed=seed)
     except TypeError as error:
         if "'seed'" not in str(error):
             raise
         raise TypeError(
-            f"{name_of(env)} takes no seed: it needs a {RESET_FORM}. {CHECKER}"
+            f"{_name_of(env)} takes no seed: it needs a {RESET_FORM}. {CHECKER}"
         ) from None
-    if not (isinstance(found, tuple) and len(found) == 2 and is_info(found[1])):
+    if not (isinstance(answer, tuple) and len(answer) == 2 and is_info(answer[1])):
         raise TypeError(
-            f"reset of {name_of(env)} does not return (observation, info): it needs a "
+            f"reset of {_name_of(env)} does not return (observation, info): it needs a "
             f"{RESET_FORM}. {CHECKER}"
         )
-    return found
+    return answer
 
 
 def is_info(value) -> bool:
@@ -46,12 +46,12 @@ def wrong_step(env, outcome) -> TypeError:
     got = f"{len(outcome)} things" if hasattr(outcome, "__len__") else repr(outcome)
     form = " (the form of Gym before 0.26)" if old else ""
     return TypeError(
-        f"step of {name_of(env)} returned {got}{form}, not (observation, reward, "
+        f"step of {_name_of(env)} returned {got}{form}, not (observation, reward, "
         f"terminated, truncated, info). {CHECKER}"
     )
 
 
-def name_of(env) -> str:
+def _name_of(env) -> str:
     """The name of an environment's class, without wrappers."""
     return type(getattr(env, "unwrapped", env)).__name__
 
@@ -61,7 +61,7 @@ def check_spaces_exist(env) -> None:
     for name in ("observation_space", "action_space"):
         if getattr(env, name, None) is None:
             raise TypeError(
-                f"{name_of(env)} has no {name}: set it to one of gymnasium.spaces. "
+                f"{_name_of(env)} has no {name}: set it to one of gymnasium.spaces. "
                 f"{CHECKER}"
             )
 

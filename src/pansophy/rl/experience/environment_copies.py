@@ -41,7 +41,7 @@ def copy_environment(env, stream=1):
 
     `stream` tells apart the random numbers of several copies.
     """
-    layers = environment_layers(env)
+    layers = _environment_layers(env)
     for layer in layers:
         for name in ("step", "reset"):
             if isinstance(vars(layer).get(name), types.FunctionType):
@@ -51,20 +51,20 @@ def copy_environment(env, stream=1):
                     "environment, or n_envs=1."
                 )
     try:
-        made = copy.deepcopy(env)
+        copy_made = copy.deepcopy(env)
     except Exception as error:
-        made = remake(env, error)
+        copy_made = _remake(env, error)
         rebuilt = layers
     else:
-        rebuilt = [layer for layer in layers if is_rebuilt_by_copying(layer)]
-    for layer, twin in zip(layers, environment_layers(made), strict=True):
+        rebuilt = [layer for layer in layers if _is_rebuilt_by_copying(layer)]
+    for layer, twin in zip(layers, _environment_layers(copy_made), strict=True):
         if layer in rebuilt:
-            carry_plain_attributes(layer, twin)
-        separate_generators(layer, twin, stream)
-    return made
+            _carry_plain_attributes(layer, twin)
+        _separate_generators(layer, twin, stream)
+    return copy_made
 
 
-def environment_layers(env) -> list:
+def _environment_layers(env) -> list:
     """An environment and all that it wraps, the outermost first."""
     layers = [env]
     while env is not getattr(env, "unwrapped", env) and hasattr(env, "env"):
@@ -73,56 +73,59 @@ def environment_layers(env) -> list:
     return layers
 
 
-def remake(env, error):
+def _remake(env, error):
     """A new environment of the same registered name and wrappers."""
     import gymnasium
 
     spec = getattr(env, "spec", None)
     if spec is not None:
         try:
-            made = gymnasium.make(spec)
+            remade = gymnasium.make(spec)
         except Exception:
-            made = None
-        if made is not None and same_layers(env, made):
-            return made
+            remade = None
+        if remade is not None and _same_layers(env, remade):
+            return remade
     raise ValueError(
         f"{type(env).__name__} cannot be copied ({type(error).__name__}: {error}): "
         "give a function that makes one, or n_envs=1."
     ) from error
 
 
-def same_layers(env, made) -> bool:
+def _same_layers(env, made) -> bool:
     """Whether two environments have the same wrappers around the same class."""
-    kinds = [[type(layer) for layer in environment_layers(one)] for one in (env, made)]
+    kinds = [
+        [type(layer) for layer in _environment_layers(environment)]
+        for environment in (env, made)
+    ]
     return kinds[0] == kinds[1]
 
 
-def is_rebuilt_by_copying(layer) -> bool:
+def _is_rebuilt_by_copying(layer) -> bool:
     """Whether a deep copy calls the constructor again and forgets all else."""
     from gymnasium.utils import EzPickle
 
     return isinstance(layer, EzPickle)
 
 
-def carry_plain_attributes(layer, twin) -> None:
+def _carry_plain_attributes(layer, twin) -> None:
     """Set the numbers, texts, arrays and collections of them of one on the other."""
     for name, value in vars(layer).items():
-        if name not in ("env", "spec") and is_plain(value):
+        if name not in ("env", "spec") and _is_plain(value):
             setattr(twin, name, copy.deepcopy(value))
 
 
-def is_plain(value) -> bool:
+def _is_plain(value) -> bool:
     """Whether a value is made of numbers, texts and arrays of numbers alone."""
     if isinstance(value, np.ndarray):
         return value.dtype != object
     if isinstance(value, dict):
-        return all(is_plain(part) for pair in value.items() for part in pair)
+        return all(_is_plain(part) for pair in value.items() for part in pair)
     if isinstance(value, (list, tuple, set, frozenset)):
-        return all(map(is_plain, value))
+        return all(map(_is_plain, value))
     return isinstance(value, PLAIN)
 
 
-def separate_generators(layer, twin, stream) -> None:
+def _separate_generators(layer, twin, stream) -> None:
     """Give a copy's own random generators streams that the original does not use."""
     for name, value in vars(twin).items():
         if name == "_np_random":
@@ -145,8 +148,8 @@ def environment_digest(env) -> str | None:
     """
     if not hasattr(env, "step"):
         return ""  # a name or a function: what it makes is nobody else's
-    layers = environment_layers(env)
-    if any(is_rebuilt_by_copying(layer) for layer in layers):
+    layers = _environment_layers(env)
+    if any(_is_rebuilt_by_copying(layer) for layer in layers):
         return None  # its pickle has the arguments of the constructor alone
     try:
         return hashlib.sha256(pickle.dumps(env)).hexdigest()

@@ -116,28 +116,29 @@ def evaluate_agent(
     rng = make_rng(random_state)
     memory = copy.copy(getattr(agent, "memory_state_", None))
     try:
-        world = batched_world(env) if hasattr(agent, "act_batch") else None
+        world = _batched_world(env) if hasattr(agent, "act_batch") else None
         played = made_environment(env) if world is None else world
         longest = max_episode_steps or episode_limit(played)
         if world is not None:
-            found = evaluate_batch(agent, world, n_episodes, rng, longest)
+            evaluation = _evaluate_batch(agent, world, n_episodes, rng, longest)
         else:
             seeds = [draw_seed(rng) for _ in range(n_episodes)]
-            found = evaluate_one_by_one(agent, played, seeds, longest)
+            evaluation = _evaluate_one_by_one(agent, played, seeds, longest)
     finally:
         if hasattr(agent, "memory_state_"):
             agent.memory_state_ = memory
-    if max_episode_steps is None and longest and (found.lengths == longest).any():
+    if max_episode_steps is None and longest and (evaluation.lengths == longest).any():
         warnings.warn(
-            f"{np.count_nonzero(found.lengths == longest)} of {n_episodes} episodes "
-            f"were cut off after {longest} steps: the environment has no time limit; "
+            f"{np.count_nonzero(evaluation.lengths == longest)} of {n_episodes} "
+            f"episodes were cut off after {longest} steps: the environment has no time "
+            "limit; "
             "give max_episode_steps.",
             stacklevel=2,
         )
-    return found
+    return evaluation
 
 
-def evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
+def _evaluate_one_by_one(agent, env, seeds, longest) -> Evaluation:
     """An episode for each seed."""
     runs = [
         rollout(
@@ -170,14 +171,14 @@ def made_environment(env):
     return env if hasattr(env, "step") else env()
 
 
-def batched_world(env):
+def _batched_world(env):
     """The world on compiled loops that an environment is or equals, or None."""
     from .compiled_worlds import compiled_world
 
     return compiled_world(env if isinstance(env, str) else environment_of_name(env))
 
 
-def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
+def _evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
     """The first episode of each of n worlds that are stepped together.
 
     Episodes of `longest` steps are cut off.
@@ -191,8 +192,8 @@ def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
     lengths = np.zeros(n_episodes, np.int64)
     playing = np.ones(n_episodes, bool)
     while playing.any():
-        given = (position.observation, rng, position.mask)
-        action = agent.act_batch(*(given if masked else given[:2]))
+        arguments = (position.observation, rng, position.mask)
+        action = agent.act_batch(*(arguments if masked else arguments[:2]))
         action = action[0] if isinstance(action, tuple) else action
         _, ending, position = step_environments(envs, "SAME_STEP", action, position)
         begin_episodes(agent, position)
@@ -204,10 +205,10 @@ def evaluate_batch(agent, world, n_episodes, rng, longest=None) -> Evaluation:
         if ending is None:
             continue
         counted = playing[ending.env]  # later episodes of short ones do not count
-        at = ending.env[counted]
-        returns[at] = ending.returns[counted]
-        lengths[at] = ending.lengths[counted]
-        playing[at] = False
+        finished = ending.env[counted]
+        returns[finished] = ending.returns[counted]
+        lengths[finished] = ending.lengths[counted]
+        playing[finished] = False
     return Evaluation(returns, lengths)
 
 
@@ -275,17 +276,19 @@ def evaluate_every(
     >>> curve.steps, curve.mean[-1]
     (array([  0, 200, 400]), np.float64(1.0))
     """
-    every = check_count("every", every)
-    other = other_environment(env) if evaluation_env is None else evaluation_env
+    interval = check_count("every", every)
+    other_env = _other_environment(env) if evaluation_env is None else evaluation_env
     if not isinstance(random_state, (int, np.integer)):
         random_state = draw_seed(make_rng(random_state))
     steps, returns = [], []
 
     def look(judged, n) -> bool:
-        found = evaluate_agent(judged, other, n_episodes, random_state=random_state)
+        evaluation = evaluate_agent(
+            judged, other_env, n_episodes, random_state=random_state
+        )
         steps.append(n)
-        returns.append(found.returns)
-        return stop_at is not None and found.mean >= stop_at
+        returns.append(evaluation.returns)
+        return stop_at is not None and evaluation.mean >= stop_at
 
     if not hasattr(agent, "_fit"):
         raise TypeError(
@@ -299,13 +302,13 @@ def evaluate_every(
         judged._keep(learner)
         return look(judged, n)
 
-    agent._fit(env, observe=observe, observe_every=every)
+    agent._fit(env, observe=observe, observe_every=interval)
     if steps[-1] != agent.n_iter_:
         look(agent, agent.n_iter_)
     return ReturnCurve(np.array(steps), np.array(returns))
 
 
-def other_environment(env):
+def _other_environment(env):
     """What to evaluate in while an agent learns in an environment."""
     return copy_environments(env, 2)[1] if hasattr(env, "step") else env
 
@@ -313,7 +316,7 @@ def other_environment(env):
 # -- statistics over runs ----------------------------------------------------------
 
 
-def check_scores(scores) -> np.ndarray:
+def _check_scores(scores) -> np.ndarray:
     """Finite scores as (runs, tasks)."""
     S = np.asarray(scores, float)
     S = S[:, None] if S.ndim == 1 else S
@@ -333,7 +336,7 @@ def interquartile_mean(scores) -> float:
     >>> interquartile_mean([0, 1, 2, 3, 4, 5, 6, 1000])
     3.5
     """
-    return float(stats.trim_mean(check_scores(scores), 0.25, axis=None))
+    return float(stats.trim_mean(_check_scores(scores), 0.25, axis=None))
 
 
 class StatisticInterval(NamedTuple):
@@ -372,18 +375,18 @@ def stratified_bootstrap(
         raise ValueError("scores are needed, of one method or of several.")
     check_count("n_resamples", n_resamples)
     check_argument("level", level, OpenFraction)
-    given = [check_scores(S) for S in scores]
+    checked = [_check_scores(S) for S in scores]
     rng = make_rng(random_state)
     values = np.empty(n_resamples)
     for b in range(n_resamples):
         drawn = [
             np.take_along_axis(S, rng.integers(0, len(S), S.shape), axis=0)
-            for S in given
+            for S in checked
         ]
         values[b] = statistic(*drawn)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail])
-    return StatisticInterval(float(statistic(*given)), float(low), float(high))
+    return StatisticInterval(float(statistic(*checked)), float(low), float(high))
 
 
 def performance_profile(scores, thresholds) -> np.ndarray:
@@ -395,9 +398,9 @@ def performance_profile(scores, thresholds) -> np.ndarray:
     >>> performance_profile([1.0, 2.0, 3.0, 4.0], [0.0, 2.5, 5.0])
     array([1. , 0.5, 0. ])
     """
-    S = np.sort(check_scores(scores).ravel())
-    above = len(S) - np.searchsorted(S, np.asarray(thresholds, float), side="right")
-    return above / len(S)
+    S = np.sort(_check_scores(scores).ravel())
+    n_above = len(S) - np.searchsorted(S, np.asarray(thresholds, float), side="right")
+    return n_above / len(S)
 
 
 def probability_of_improvement(x, y) -> float:
@@ -409,7 +412,7 @@ def probability_of_improvement(x, y) -> float:
     >>> probability_of_improvement([2, 3], [1, 2])
     0.875
     """
-    X, Y = check_scores(x), check_scores(y)
+    X, Y = _check_scores(x), _check_scores(y)
     if X.shape[1] != Y.shape[1]:
         raise ValueError(
             f"both methods need the same tasks, got {X.shape[1]} and {Y.shape[1]}."

@@ -85,23 +85,23 @@ class Steps(NamedTuple):
 
     def next_observation(self) -> np.ndarray:
         """The observation after every step, (T, N, ...)."""
-        after = np.empty_like(self.observation)
-        after[:-1] = self.observation[1:]
-        after[-1] = self.position.observation
+        next_rows = np.empty_like(self.observation)
+        next_rows[:-1] = self.observation[1:]
+        next_rows[-1] = self.position.observation
         if len(self.final_env):
-            after[self.final_time, self.final_env] = self.final_observation
-        return after
+            next_rows[self.final_time, self.final_env] = self.final_observation
+        return next_rows
 
     def next_mask(self):
         """The actions allowed after every step, (T, N, A); None without masks."""
         if self.mask is None:
             return None
-        after = np.empty_like(self.mask)
-        after[:-1] = self.mask[1:]
-        after[-1] = self.position.mask
+        next_rows = np.empty_like(self.mask)
+        next_rows[:-1] = self.mask[1:]
+        next_rows[-1] = self.position.mask
         if self.final_mask is not None:
-            after[self.final_time, self.final_env] = self.final_mask
-        return after
+            next_rows[self.final_time, self.final_env] = self.final_mask
+        return next_rows
 
 
 def as_vector_env(envs):
@@ -126,13 +126,13 @@ def as_vector_env(envs):
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode.DISABLED)
 
 
-def reset_mode(envs) -> str:
+def _reset_mode(envs) -> str:
     """Name of the way in which the next episode begins; Gymnasium's own if unstated."""
     mode = envs.metadata.get("autoreset_mode", "NEXT_STEP")
     return getattr(mode, "name", str(mode))
 
 
-def stack_parts(observation) -> np.ndarray:
+def _stack_parts(observation) -> np.ndarray:
     """Observations as one array: the parts of a Tuple become columns."""
     if isinstance(observation, tuple):
         return np.stack(observation, axis=-1)
@@ -144,7 +144,7 @@ def stack_parts(observation) -> np.ndarray:
     return np.asarray(observation)
 
 
-def merge_masks(old, info):
+def _merge_masks(old, info):
     """Masks after a reset, which may tell only those of some environments."""
     new = info.get("action_mask")
     if new is None:
@@ -155,7 +155,7 @@ def merge_masks(old, info):
     return np.where(mask_present[:, None], new, old)
 
 
-def masks_after_step(old, info):
+def _masks_after_step(old, info):
     """Masks after a step; where an environment tells none, every action is allowed."""
     if old is None and "action_mask" not in info:
         return None
@@ -164,7 +164,7 @@ def masks_after_step(old, info):
             "the environment gives info['action_mask'] after a step, but not after a "
             "reset."
         )
-    return merge_masks(np.ones_like(old), info)
+    return _merge_masks(np.ones_like(old), info)
 
 
 class SeparateActs:
@@ -181,10 +181,14 @@ class SeparateActs:
 
     def act_batch(self, observations, rng, mask=None):
         if not self.masked:
-            return np.array([self.act(one, rng) for one in observations])
+            return np.array(
+                [self.act(observation, rng) for observation in observations]
+            )
         masks = [None] * len(observations) if mask is None else mask
-        both = zip(observations, masks, strict=True)
-        return np.array([self.act(one, rng, allowed) for one, allowed in both])
+        pairs = zip(observations, masks, strict=True)
+        return np.array(
+            [self.act(observation, rng, allowed) for observation, allowed in pairs]
+        )
 
 
 def start_position(envs, agent, rng) -> Position:
@@ -192,8 +196,8 @@ def start_position(envs, agent, rng) -> Position:
     observation, info = envs.reset(seed=draw_seed(rng))
     N = envs.num_envs
     position = Position(
-        stack_parts(observation),
-        merge_masks(None, info),
+        _stack_parts(observation),
+        _merge_masks(None, info),
         np.ones(N, bool),
         np.zeros(N, bool),
         np.zeros(N),
@@ -250,30 +254,30 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
         agent = SeparateActs(agent)
     if position is None:
         position = start_position(envs, agent, rng)
-    check_position(position, envs)
+    _check_position(position, envs)
     lengths = position.lengths
     masked = takes_mask(agent.act_batch)
-    mode = reset_mode(envs)
+    mode = _reset_mode(envs)
     rows: dict[str, Any] = {"mask": None}
-    own: dict[str, np.ndarray] = {}
+    extra_rows: dict[str, np.ndarray] = {}
     finals: list[Ending] = []
     times: list[int] = []
     for t in range(horizon):
-        before = position
-        action, extras = choose_actions(agent, before, rng, masked)
-        outcome, ending, position = step_environments(envs, mode, action, before)
+        previous = position
+        action, extras = _choose_actions(agent, previous, rng, masked)
+        outcome, ending, position = step_environments(envs, mode, action, previous)
         begin_episodes(agent, position)
-        store_row(rows, t, horizon, row_before_step(before, action) | outcome)
-        store_row(own, t, horizon, extras)
+        _store_row(rows, t, horizon, _row_before_step(previous, action) | outcome)
+        _store_row(extra_rows, t, horizon, extras)
         if ending is not None:
             finals.append(ending)
             times.append(t)
     check_gathered_rewards(rows["reward"], rows["first"], lengths)
-    end = join_endings(finals) if finals else no_endings(position)
+    end = _join_endings(finals) if finals else _no_endings(position)
     return Steps(
         **rows,
-        extras=own,
-        final_time=end_times(times, finals),
+        extras=extra_rows,
+        final_time=_end_times(times, finals),
         final_env=end.env,
         final_observation=end.observation,
         final_mask=None if rows["mask"] is None else end.mask,
@@ -283,7 +287,7 @@ def gather(envs, agent, horizon, *, position=None, random_state=None) -> Steps:
     )
 
 
-def check_position(position, envs) -> None:
+def _check_position(position, envs) -> None:
     """Raise if a position belongs to other environments."""
     if len(position.first) != envs.num_envs:
         raise ValueError(
@@ -292,14 +296,14 @@ def check_position(position, envs) -> None:
         )
 
 
-def choose_actions(agent, position, rng, masked) -> tuple[Any, dict]:
+def _choose_actions(agent, position, rng, masked) -> tuple[Any, dict]:
     """The agent's actions, and what it returned besides them."""
     chosen = (position.observation, rng, position.mask)
     action = agent.act_batch(*(chosen if masked else chosen[:2]))
     return action if isinstance(action, tuple) else (action, {})
 
 
-def row_before_step(position, action) -> dict:
+def _row_before_step(position, action) -> dict:
     """Values of a step that are known before it is made."""
     return {
         "observation": position.observation,
@@ -310,7 +314,7 @@ def row_before_step(position, action) -> dict:
     }
 
 
-def store_row(rows, t, horizon, row):
+def _store_row(rows, t, horizon, row):
     """Copy what belongs to step t into arrays of `horizon` rows, made at t = 0."""
     for name, value in row.items():
         if value is None:
@@ -334,25 +338,25 @@ class Ending(NamedTuple):
     lengths: np.ndarray
 
 
-def end_times(times, finals) -> np.ndarray:
+def _end_times(times, finals) -> np.ndarray:
     """The row at which each episode ended."""
     if not finals:
         return np.empty(0, np.int64)
-    return np.repeat(times, [len(one.env) for one in finals])
+    return np.repeat(times, [len(ending.env) for ending in finals])
 
 
-def join_endings(finals) -> Ending:
+def _join_endings(finals) -> Ending:
     """Endings of several steps, one after the other."""
     if len(finals) == 1:
         return finals[0]
     return Ending(*(np.concatenate(column) for column in zip(*finals, strict=True)))
 
 
-def no_endings(position) -> Ending:
+def _no_endings(position) -> Ending:
     """Arrays of no episodes."""
-    none = np.empty(0, np.int64)
+    no_index = np.empty(0, np.int64)
     mask = np.empty((0, 0)) if position.mask is None else position.mask[:0]
-    return Ending(none, position.observation[:0], mask, np.empty(0), none)
+    return Ending(no_index, position.observation[:0], mask, np.empty(0), no_index)
 
 
 def step_environments(envs, mode, action, position):
@@ -360,11 +364,11 @@ def step_environments(envs, mode, action, position):
 
     What ended is None if nothing did, which is nearly always, and kept short.
     """
-    after, reward, terminated, truncated, info = envs.step(action)
-    after = stack_parts(after)
+    next_rows, reward, terminated, truncated, info = envs.step(action)
+    next_rows = _stack_parts(next_rows)
     terminated, truncated = np.asarray(terminated, bool), np.asarray(truncated, bool)
     reward = np.asarray(reward, float)
-    mask = masks_after_step(position.mask, info)
+    mask = _masks_after_step(position.mask, info)
     truncated = truncated & ~terminated
     returns = position.returns + reward
     lengths = position.lengths + 1
@@ -372,40 +376,40 @@ def step_environments(envs, mode, action, position):
         real = ~position.ended
         terminated, truncated = terminated & real, truncated & real
         returns, lengths = returns * real, lengths * real
-    done = terminated | truncated
+    finished = terminated | truncated
     outcome = {"reward": reward, "terminated": terminated, "truncated": truncated}
-    first = position.ended if mode == "NEXT_STEP" else done
-    ended = done if mode == "NEXT_STEP" else position.ended
-    if not np.count_nonzero(done):
-        position = Position(after, mask, first, ended, returns, lengths)
+    first = position.ended if mode == "NEXT_STEP" else finished
+    ended = finished if mode == "NEXT_STEP" else position.ended
+    if not np.count_nonzero(finished):
+        position = Position(next_rows, mask, first, ended, returns, lengths)
         return outcome, None, position
-    at = np.flatnonzero(done)
+    ended_at = np.flatnonzero(finished)
     if mode == "SAME_STEP":
-        final = final_parts(info, at)
-        final_mask = final_masks(info, at, mask)
+        final = _final_parts(info, ended_at)
+        final_mask = _final_masks(info, ended_at, mask)
     else:
-        final = after[at]
-        final_mask = np.empty((len(at), 0)) if mask is None else mask[at]
-    ending = Ending(at, final, final_mask, returns[at], lengths[at])
-    returns[at] = 0.0
-    lengths[at] = 0
+        final = next_rows[ended_at]
+        final_mask = np.empty((len(ended_at), 0)) if mask is None else mask[ended_at]
+    ending = Ending(ended_at, final, final_mask, returns[ended_at], lengths[ended_at])
+    returns[ended_at] = 0.0
+    lengths[ended_at] = 0
     if mode == "DISABLED":
-        observation, info = envs.reset(options={"reset_mask": done.copy()})
-        after = stack_parts(observation)
-        mask = merge_masks(mask, info)
-    return outcome, ending, Position(after, mask, first, ended, returns, lengths)
+        observation, info = envs.reset(options={"reset_mask": finished.copy()})
+        next_rows = _stack_parts(observation)
+        mask = _merge_masks(mask, info)
+    return outcome, ending, Position(next_rows, mask, first, ended, returns, lengths)
 
 
-def final_parts(info, at) -> np.ndarray:
+def _final_parts(info, at) -> np.ndarray:
     """Last observations of episodes that ended, where the step has reset already."""
     final = info["final_obs"]
     if isinstance(final, tuple) or final.dtype.kind != "O":  # Gymnasium's own: objects
-        return stack_parts(final)[at]
-    return np.stack([np.asarray(stack_parts(final[i])) for i in at])
+        return _stack_parts(final)[at]
+    return np.stack([np.asarray(_stack_parts(final[i])) for i in at])
 
 
-def final_masks(info, at, mask) -> np.ndarray:
-    """Masks that came with `final_parts`; those of the next episode where untold."""
+def _final_masks(info, at, mask) -> np.ndarray:
+    """Masks that came with `_final_parts`; those of the next episode where untold."""
     if mask is None:
         return np.empty((len(at), 0))
     final = info.get("final_info", {}).get("action_mask")

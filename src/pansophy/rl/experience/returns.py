@@ -29,15 +29,15 @@ from ...params import Count, check_argument
 from . import _returns as loops
 
 
-def check_step_arrays(reward, *others) -> list[np.ndarray]:
+def _check_step_arrays(reward, *others) -> list[np.ndarray]:
     """Arrays (T, N) of one shape; vectors (T,) are one environment."""
-    given = [np.asarray(a) for a in (reward, *others)]
-    shapes = {a.shape for a in given}
-    if len(shapes) > 1 or given[0].ndim not in (1, 2):
+    arrays = [np.asarray(a) for a in (reward, *others)]
+    shapes = {a.shape for a in arrays}
+    if len(shapes) > 1 or arrays[0].ndim not in (1, 2):
         raise ValueError(
             f"rewards, values and flags must all be (T, N), got {sorted(shapes)}."
         )
-    return [a.reshape(len(a), -1) for a in given]
+    return [a.reshape(len(a), -1) for a in arrays]
 
 
 def generalized_advantages(
@@ -68,10 +68,10 @@ def generalized_advantages(
     array([5.23, 4.7 , 3.  ])
     """
     shape = np.shape(reward)
-    r, V, after, ended, cut = check_step_arrays(
+    r, V, next_V, ended, cut = _check_step_arrays(
         reward, value, next_value, terminated, truncated
     )
-    delta = r + gamma * np.where(ended, 0.0, after) - V  # (1)
+    delta = r + gamma * np.where(ended, 0.0, next_V) - V  # (1)
     going_on = 1.0 - (ended | cut)
     A = np.empty(delta.shape)
     decay = float(gamma * gae_lambda)
@@ -99,9 +99,11 @@ def n_step_returns(
     """
     check_argument("n", n, Count)
     shape = np.shape(reward)
-    r, after, ended, cut = check_step_arrays(reward, next_value, terminated, truncated)
+    r, next_V, ended, cut = _check_step_arrays(
+        reward, next_value, terminated, truncated
+    )
     G = np.empty(r.shape)
-    values = after.astype(float)
+    values = next_V.astype(float)
     loops.n_step_recursion(
         r.astype(float), values, ended, ended | cut, float(gamma), int(n), G
     )

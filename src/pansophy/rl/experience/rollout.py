@@ -194,16 +194,16 @@ class Policy:
 
 def takes_mask(function) -> bool:
     """Whether a function or method has a parameter `mask`."""
-    return has_mask_parameter(getattr(function, "__func__", function))
+    return _has_mask_parameter(getattr(function, "__func__", function))
 
 
 @lru_cache(maxsize=64)
-def has_mask_parameter(function) -> bool:
+def _has_mask_parameter(function) -> bool:
     """`takes_mask` of a plain function; signatures take longer to read than steps."""
     return "mask" in inspect.signature(function).parameters
 
 
-def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
+def _check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     """Raise if a rollout would never stop, or a limit is none."""
     if n_steps is None and n_episodes is None:
         raise ValueError("give n_steps or n_episodes: when should the run stop?")
@@ -212,7 +212,7 @@ def check_rollout_limits(n_steps, n_episodes, max_episode_steps) -> None:
     check_argument("max_episode_steps", max_episode_steps, Count | None)
 
 
-def own_observation(observation):
+def _own_observation(observation):
     """An observation that stays as it is when the environment goes on.
 
     Some environments hand out their state, which the next step changes.
@@ -226,7 +226,7 @@ def own_observation(observation):
     return observation
 
 
-def begin_episode(env, own, begin, seed=None) -> tuple:
+def _begin_episode(env, own, begin, seed=None) -> tuple:
     """First observation, of which the agent is told, and the mask of its actions."""
     observation, info = reset_environment(env, seed)
     observation = own(observation)
@@ -234,12 +234,12 @@ def begin_episode(env, own, begin, seed=None) -> tuple:
     return observation, info.get("action_mask")
 
 
-def begin_run(env, own, begin, rng, position) -> EpisodePosition:
+def _begin_run(env, own, begin, rng, position) -> EpisodePosition:
     """Where a run begins: where the last one stopped, or at a reset with a seed."""
     if position is not None and not position.ended:
         return position
     seed = draw_seed(rng) if position is None else None
-    observation, mask = begin_episode(env, own, begin, seed)
+    observation, mask = _begin_episode(env, own, begin, seed)
     return EpisodePosition(observation, mask, 0.0, 0, False)
 
 
@@ -288,7 +288,7 @@ def rollout(
     Experience
         Returns and lengths of the episodes, and the transitions if kept.
     """
-    check_rollout_limits(n_steps, n_episodes, max_episode_steps)
+    _check_rollout_limits(n_steps, n_episodes, max_episode_steps)
     start_time = time.perf_counter()
     env = environment_of_name(env)
     learn = hasattr(agent, "update") if learn is None else learn
@@ -299,30 +299,34 @@ def rollout(
     masked = takes_mask(act)
     rng = make_rng(random_state)
     seen, returns, lengths = [], [], []
-    done, reason = 0, ""
+    n_done, reason = 0, ""
     limit, longest = (
         sys.maxsize if n is None else int(n) for n in (n_steps, max_episode_steps)
     )
     try:
-        own = own_observation if learn or keep else lambda observation: observation
-        observation, mask, total, length, _ = begin_run(env, own, begin, rng, position)
-        reason = "callback" if watch.ends_run(agent, done) else ""
+        own_form = (
+            _own_observation if learn or keep else lambda observation: observation
+        )
+        observation, mask, total, length, _ = _begin_run(
+            env, own_form, begin, rng, position
+        )
+        reason = "callback" if watch.ends_run(agent, n_done) else ""
         while not reason:
-            child = task.child(f"from step {done}")
-            block_end = min(done + BLOCK, limit, watch.next_look(done))
-            for _ in range(block_end - done):
+            child = task.child(f"from step {n_done}")
+            block_end = min(n_done + BLOCK, limit, watch.next_look(n_done))
+            for _ in range(block_end - n_done):
                 action = (
                     act(observation, rng, mask) if masked else act(observation, rng)
                 )
                 outcome = step(action)
                 try:
-                    after, reward, terminated, truncated, info = outcome
+                    next_observation, reward, terminated, truncated, info = outcome
                 except (TypeError, ValueError):
                     raise wrong_step(env, outcome) from None
-                done += 1
+                n_done += 1
                 if type(reward) is not float or not -INFINITE < reward < INFINITE:
-                    reward = as_reward(reward, done)
-                after = own(after)
+                    reward = as_reward(reward, n_done)
+                next_observation = own_form(next_observation)
                 total += reward
                 length += 1
                 truncated = truncated or (length == longest and not terminated)
@@ -332,7 +336,7 @@ def rollout(
                         observation,
                         action,
                         reward,
-                        after,
+                        next_observation,
                         terminated,
                         truncated,
                         mask,
@@ -342,7 +346,7 @@ def rollout(
                         update(transition)
                     if keep:
                         seen.append(transition)
-                observation = after
+                observation = next_observation
                 mask = next_mask
                 if terminated or truncated:
                     returns.append(total)
@@ -351,12 +355,12 @@ def rollout(
                     if len(returns) == n_episodes:
                         reason = "episodes"
                         break
-                    if done < limit:
-                        observation, mask = begin_episode(env, own, begin)
+                    if n_done < limit:
+                        observation, mask = _begin_episode(env, own_form, begin)
             reason = (
                 reason
-                or ("callback" if watch.ends_run(agent, done) else "")
-                or ("steps" if done == limit else "")
+                or ("callback" if watch.ends_run(agent, n_done) else "")
+                or ("steps" if n_done == limit else "")
             )
             if child.end() and not reason:
                 reason = "callback"
@@ -366,6 +370,6 @@ def rollout(
         stopped_at = None
     seconds = time.perf_counter() - start_time
     return Experience(
-        np.array(returns, float), np.array(lengths, int), done, reason, seconds, seen,
+        np.array(returns, float), np.array(lengths, int), n_done, reason, seconds, seen,
         stopped_at,
     )  # fmt: skip

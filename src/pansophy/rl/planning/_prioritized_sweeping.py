@@ -20,7 +20,7 @@ class ModelRows(NamedTuple):
 
 
 @compiled(inner=True)
-def best_value(model, V, gamma, s):
+def _best_value(model, V, gamma, s):
     """(B V)(s)."""
     n_actions = model.r.shape[1]
     best = -np.inf
@@ -44,23 +44,23 @@ def sweep_by_priority(model, V, gamma, stop, limit):
     heap = np.arange(n)
     place = np.arange(n)
     for s in range(n):
-        key[s] = -abs(best_value(model, V, gamma, s) - V[s])
+        key[s] = -abs(_best_value(model, V, gamma, s) - V[s])
     for i in range(n // 2, -1, -1):
         indexed_heap_sink(heap, place, key, i, n)
     updates = 0
     while -key[heap[0]] > stop and updates < limit:
         s = heap[0]
-        V[s] = best_value(model, V, gamma, s)
+        V[s] = _best_value(model, V, gamma, s)
         updates += 1
         key[s] = 0.0  # it is among its own predecessors if it leads to itself
         indexed_heap_sink(heap, place, key, place[s], n)
         for k in range(model.back_begin[s], model.back_begin[s + 1]):
-            before = model.back_column[k]
-            new = -abs(best_value(model, V, gamma, before) - V[before])
-            old = key[before]
-            key[before] = new
+            predecessor = model.back_column[k]
+            new = -abs(_best_value(model, V, gamma, predecessor) - V[predecessor])
+            old = key[predecessor]
+            key[predecessor] = new
             if new < old:
-                indexed_heap_rise(heap, place, key, place[before])
+                indexed_heap_rise(heap, place, key, place[predecessor])
             else:
-                indexed_heap_sink(heap, place, key, place[before], n)
+                indexed_heap_sink(heap, place, key, place[predecessor], n)
     return updates, -key[heap[0]]

@@ -58,7 +58,7 @@ def policy_sweeps(begin, column, p, r, V, W, gamma, sweeps, target):
     Returns the number of sweeps; the last result is in V.
     """
     n = len(V)
-    for done in range(sweeps):
+    for n_swept in range(sweeps):
         low, high = 1e308, -1e308
         for s in range(n):
             v = 0.0
@@ -70,5 +70,5 @@ def policy_sweeps(begin, column, p, r, V, W, gamma, sweeps, target):
             high = max(high, v - V[s])
         V[:] = W
         if high - low <= target:
-            return done + 1
+            return n_swept + 1
     return sweeps

@@ -86,7 +86,7 @@ def average_reward(
     (1.0, array([1, 0]))
     """
     model = as_mdp(P, R)
-    check_endless(model)
+    _check_endless(model)
     check_argument("tol", tol, NonNegative)
     check_argument("max_iter", max_iter, Count)
     tau = 1 - STAY
@@ -123,7 +123,7 @@ def average_reward(
     )
 
 
-def check_endless(model: MDP) -> None:
+def _check_endless(model: MDP) -> None:
     """Raise if a transition ends the episode: then there is no long run."""
     if model.ends:
         raise ValueError(
@@ -157,7 +157,7 @@ def policy_gain(P, policy, R=None):
     (2.0, array([0., 2.]))
     """
     model = as_mdp(P, R)
-    check_endless(model)
+    _check_endless(model)
     S, A = model.r.shape
     w = policy_weights(policy, S, A)
     T = sparse.csr_array((S, S))

@@ -32,8 +32,8 @@ class PolicyComparison(NamedTuple):
     def relation(self, i, j) -> str:
         """Whether policy i is better, worse, equal or incomparable to policy j."""
         names = {(True, True): "equal", (True, False): "better", (False, True): "worse"}
-        both = bool(self.at_least[i, j]), bool(self.at_least[j, i])
-        return names.get(both, "incomparable")
+        comparison = bool(self.at_least[i, j]), bool(self.at_least[j, i])
+        return names.get(comparison, "incomparable")
 
 
 def compare_policies(P, policies, R=None, *, gamma, tol=1e-9) -> PolicyComparison:

@@ -80,7 +80,7 @@ def linear_programming(P, R=None, gamma=0.99, *, start=None) -> MDPSolution:
     Q = q_from_v(model, V, gamma)
     policy = greedy_policy(Q)
     last = bellman_sweep(model, V, gamma)
-    visits = discounted_visits(model, policy, c, gamma)
+    visits = _discounted_visits(model, policy, c, gamma)
     return MDPSolution(
         V, Q, policy, value_bound(last, gamma), 1, True, {"visits": visits}
     )
@@ -91,7 +91,7 @@ def matrices(model: MDP):
     return [sparse.csr_array(M) for M in model.T]
 
 
-def discounted_visits(model: MDP, policy, start, gamma):
+def _discounted_visits(model: MDP, policy, start, gamma):
     """d(s, a) of a deterministic policy: (I - gamma T_policy)' d = c."""
     S, A = model.r.shape
     pick = [sparse.diags_array((policy == a).astype(float)) for a in range(A)]

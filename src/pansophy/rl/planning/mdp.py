@@ -74,11 +74,11 @@ def as_mdp(P, R=None) -> MDP:
     if tabular or isinstance(P, MDP):
         if R is not None:
             raise ValueError("R must be left out: P has the rewards already.")
-        return mdp_from_table(as_transition_table(P)) if tabular else P
+        return _mdp_from_table(as_transition_table(P)) if tabular else P
     if R is None:
         raise ValueError("R is needed: rewards of shape (S,), (S, A) or (A, S, S).")
-    T = check_transitions(P)
-    r = expected_rewards(R, T)
+    T = _check_transitions(P)
+    r = _expected_rewards(R, T)
     if not np.isfinite(r).all():
         raise ValueError("R contains NaN or infinity.")
     return MDP(T, np.ascontiguousarray(r), ends=False)
@@ -106,13 +106,13 @@ def mdp_from_function(outcomes, n_states, n_actions) -> MDP:
     check_argument("n_actions", n_actions, Count)
     full = lambda one: one if len(one) == 4 else (*one, False)
     P = {
-        s: {a: [full(one) for one in outcomes(s, a)] for a in range(n_actions)}
+        s: {a: [full(outcome) for outcome in outcomes(s, a)] for a in range(n_actions)}
         for s in range(n_states)
     }
-    return mdp_from_table(as_transition_table(P))
+    return _mdp_from_table(as_transition_table(P))
 
 
-def check_transitions(P):
+def _check_transitions(P):
     """T, checked: probabilities, each row summing to 1."""
     if sparse.issparse(P):
         A = P.shape[0] // max(P.shape[1], 1)
@@ -136,7 +136,7 @@ def check_transitions(P):
                 "P must have shape (A, S, S), but its rows have different lengths."
             ) from None
         if T.ndim == 2 and np.issubdtype(T.dtype, np.integer):
-            return deterministic_transitions(T)
+            return _deterministic_transitions(T)
         allowed = rounding_of_sums(T.dtype)
         T = np.ascontiguousarray(T, dtype=float)
         if T.ndim != 3:
@@ -148,9 +148,12 @@ def check_transitions(P):
             raise ValueError(f"P of action {a} must be square, got shape {M.shape}.")
         wrong = np.flatnonzero(~(np.abs(sums[a] - 1) <= allowed))
         if wrong.size or not lows[a] >= 0:
-            where = f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
+            location = (
+                f" (state {wrong[0]}: {sums[a][wrong[0]]:g})" if wrong.size else ""
+            )
             raise ValueError(
-                f"rows of P of action {a} must be probabilities that sum to 1{where}."
+                f"rows of P of action {a} must be probabilities that sum to "
+                f"1{location}."
             )
     if allowed > rounding_of_sums(float):  # of lower precision: sums of exactly 1
         for a in range(len(T)):
@@ -164,7 +167,7 @@ def rounding_of_sums(dtype) -> float:
     return 1e3 * float(np.finfo(dtype).eps) if single else 1e-8
 
 
-def deterministic_transitions(next_state):
+def _deterministic_transitions(next_state):
     """T of a world without chance, next_state (S, A)."""
     S, A = next_state.shape
     if S == 0 or A == 0 or next_state.min() < 0 or next_state.max() >= S:
@@ -177,15 +180,15 @@ def deterministic_transitions(next_state):
     ]
 
 
-def expected_rewards(R, T):
+def _expected_rewards(R, T):
     """r(s, a), from rewards of states, of actions or of transitions."""
     S = T[0].shape[0]
     A = len(T)
     if isinstance(R, (list, tuple)) and len(R) and sparse.issparse(R[0]):
         if len(R) != A:
             raise ValueError(f"R has {len(R)} matrices for {A} actions.")
-        both = zip(T, R, strict=True)
-        sums = [sparse.csr_array(G).multiply(M).sum(axis=1) for M, G in both]
+        pairs = zip(T, R, strict=True)
+        sums = [sparse.csr_array(G).multiply(M).sum(axis=1) for M, G in pairs]
         return np.column_stack([np.asarray(s).ravel() for s in sums])
     R = np.asarray(R, dtype=float)
     if R.shape == (S,):
@@ -201,18 +204,18 @@ def expected_rewards(R, T):
     )
 
 
-def mdp_from_table(outcomes: TransitionTable) -> MDP:
+def _mdp_from_table(outcomes: TransitionTable) -> MDP:
     """The MDP of a table of outcomes; those that end the episode lead nowhere."""
     S, A = outcomes.n_states, outcomes.n_actions
     row = np.repeat(np.arange(S * A), np.diff(outcomes.offset))
     p = outcomes.probability()
     r = np.bincount(row, p * outcomes.reward, minlength=S * A).reshape(S, A)
-    go = ~outcomes.terminated
+    continues = ~outcomes.terminated
     T = []
     for a in range(A):
-        use = go & (row % A == a)
-        at = (row[use] // A, outcomes.next_state[use])
-        T.append(sparse.coo_array((p[use], at), shape=(S, S)).tocsr())
+        use = continues & (row % A == a)
+        indices = (row[use] // A, outcomes.next_state[use])
+        T.append(sparse.coo_array((p[use], indices), shape=(S, S)).tocsr())
     return MDP(T, r, ends=bool(outcomes.terminated.any()))
 
 
@@ -244,13 +247,13 @@ def greedy_path(model, policy, start) -> tuple[list[int], bool]:
     while True:
         row = model.T[policy[path[-1]]][[path[-1]]]
         row = np.asarray(row.todense() if sparse.issparse(row) else row).ravel()
-        after = int(np.argmax(row))
-        if 1 - row.sum() > row[after]:  # the most likely outcome is the end
+        successor = int(np.argmax(row))
+        if 1 - row.sum() > row[successor]:  # the most likely outcome is the end
             return path, True
-        if after in seen:
-            return path, bool(after == path[-1] and row[after] >= 1 - 1e-8)
-        path.append(after)
-        seen.add(after)
+        if successor in seen:
+            return path, bool(successor == path[-1] and row[successor] >= 1 - 1e-8)
+        path.append(successor)
+        seen.add(successor)
 
 
 def check_index(name, value, n) -> None:
@@ -335,17 +338,17 @@ def evaluate_policy(P, policy, R=None, *, gamma, method="solve", tol=1e-10):
         for a in range(A):
             T = T + sparse.diags_array(w[:, a]) @ model.T[a]
     if method == "sweeps":
-        return sweep_policy(T, r, gamma, tol)
+        return _sweep_policy(T, r, gamma, tol)
     if method != "solve":
         raise ValueError(f"method must be 'solve' or 'sweeps', got {method!r}.")
     if gamma == 1:
-        return undiscounted_values(T, r)
+        return _undiscounted_values(T, r)
     if isinstance(T, np.ndarray):
         return np.linalg.solve(np.eye(S) - gamma * T, r)
     return linalg.splu((sparse.eye_array(S) - gamma * T).tocsc()).solve(r)
 
 
-def undiscounted_values(T, r) -> np.ndarray:
+def _undiscounted_values(T, r) -> np.ndarray:
     """V = r + T V without a discount; states that are never left must pay nothing.
 
     The system is singular on a class of states that is never left. Rounding hides that
@@ -402,7 +405,7 @@ def policy_weights(policy, S, A) -> np.ndarray:
     return w
 
 
-def sweep_policy(T, r, gamma, tol):
+def _sweep_policy(T, r, gamma, tol):
     """V <- r + gamma T V until it is within tol of its limit."""
     V = np.zeros(len(r))
     stop = tol * (1 - gamma) / gamma if 0 < gamma < 1 else tol

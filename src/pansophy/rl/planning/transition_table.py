@@ -75,14 +75,14 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
             raise ValueError(f"the keys of P[{s}] must be the actions 0, 1, ...")
         lists += [P[s][a] for a in range(A)]
     for i, outcomes in enumerate(lists):
-        if not len(outcomes) or any(len(one) != 4 for one in outcomes):
+        if not len(outcomes) or any(len(outcome) != 4 for outcome in outcomes):
             raise ValueError(
                 f"P[{i // A}][{i % A}] must be a list of (probability, next state, "
                 f"reward, terminated), got {outcomes!r}."
             )
-    offset = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    rows = [outcome for one in lists for outcome in one]
-    p, next_state, reward, done = (np.array(c) for c in zip(*rows, strict=True))
+    offset = np.concatenate([[0], np.cumsum([len(outcomes) for outcomes in lists])])
+    rows = [outcome for outcomes in lists for outcome in outcomes]
+    p, next_state, reward, terminal = (np.array(c) for c in zip(*rows, strict=True))
     p = p.astype(float)
     cum = np.empty(len(p))
     for i, (lo, hi) in enumerate(pairwise(offset)):
@@ -94,8 +94,8 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
             )
         cum[lo:hi] = sums
         cum[hi - 1] = 1.0  # rounding must not leave a gap at the top
-    whole = next_state.dtype.kind in "iu"
-    if not whole or next_state.min() < 0 or next_state.max() >= S:
+    is_integer = next_state.dtype.kind in "iu"
+    if not is_integer or next_state.min() < 0 or next_state.max() >= S:
         raise ValueError(f"next states must be whole numbers from 0 to {S - 1}.")
     reward = reward.astype(float)
     if not np.isfinite(reward).all():
@@ -110,7 +110,7 @@ def table_from_dict(P, start=None, max_steps=0) -> TransitionTable:
         next_state.astype(np.int64),
         cum,
         reward,
-        done.astype(bool),
+        terminal.astype(bool),
         start,
         A,
         int(max_steps),
@@ -122,7 +122,7 @@ def is_mdp(model) -> bool:
     return type(model).__name__ == "MDP" and hasattr(model, "ends")
 
 
-def table_from_mdp(model) -> TransitionTable:
+def _table_from_mdp(model) -> TransitionTable:
     """A table of an `MDP`: its expected rewards, first states drawn evenly.
 
     What the rows of T lack to 1 is the chance that the episode ends.
@@ -133,26 +133,32 @@ def table_from_mdp(model) -> TransitionTable:
         T = sparse.coo_array(model.T[a])
         lacking = 1 - np.asarray(T.sum(axis=1)).ravel()
         ends = np.flatnonzero(lacking > 1e-9) if model.ends else np.empty(0, int)
-        some = T.data > 0
-        row += [T.row[some] * A + a, ends * A + a]
-        column += [T.col[some], np.full(len(ends), -1)]
-        chance += [T.data[some], lacking[ends]]
-    pair, after, p = (np.concatenate(parts) for parts in (row, column, chance))
+        is_possible = T.data > 0
+        row += [T.row[is_possible] * A + a, ends * A + a]
+        column += [T.col[is_possible], np.full(len(ends), -1)]
+        chance += [T.data[is_possible], lacking[ends]]
+    pair, successor, p = (np.concatenate(parts) for parts in (row, column, chance))
     order = np.argsort(pair, kind="stable")
-    pair, after, p = pair[order], after[order], p[order]
+    pair, successor, p = pair[order], successor[order], p[order]
     offset = np.append(0, np.cumsum(np.bincount(pair, minlength=S * A)))
     total = np.cumsum(p)
-    before = np.append(0.0, total)[offset[:-1]]
-    cumulative = total - before[pair]
+    total_before = np.append(0.0, total)[offset[:-1]]
+    cumulative = total - total_before[pair]
     cumulative /= cumulative[offset[1:] - 1][pair]  # rounding leaves no gap at the top
-    ended = after < 0
-    after = np.where(ended, pair // A, after)
+    ended = successor < 0
+    successor = np.where(ended, pair // A, successor)
     start = np.cumsum(np.full(S, 1 / S))
     start[-1] = 1.0
     return TransitionTable(
-        offset, after.astype(np.int64), cumulative, model.r.reshape(-1)[pair], ended,
-        start, A, 0,
-    )  # fmt: skip
+        offset,
+        successor.astype(np.int64),
+        cumulative,
+        model.r.reshape(-1)[pair],
+        ended,
+        start,
+        A,
+        0,
+    )
 
 
 def as_transition_table(env) -> TransitionTable:
@@ -171,17 +177,17 @@ def as_transition_table(env) -> TransitionTable:
     if isinstance(env, dict):
         return table_from_dict(env)
     if is_mdp(env):
-        return table_from_mdp(env)
+        return _table_from_mdp(env)
     env = environment_of_name(env)
     reason = reason_not_tabular(env)
     if reason is not None:
         raise ValueError(f"the environment is no table: {reason}.")
     core = env.unwrapped
     limit = time_limit(env)
-    own = getattr(core, "table", None)
-    if isinstance(own, TransitionTable):
-        limits = [n for n in (limit, own.max_steps) if n]
-        return own._replace(max_steps=min(limits, default=0))
+    env_table = getattr(core, "table", None)
+    if isinstance(env_table, TransitionTable):
+        limits = [n for n in (limit, env_table.max_steps) if n]
+        return env_table._replace(max_steps=min(limits, default=0))
     return table_from_dict(core.P, core.initial_state_distrib, limit)
 
 
@@ -212,7 +218,7 @@ def reason_not_tabular(env) -> str | None:
         if not hasattr(layer, needed):
             return f"it does not show {needed}"
     for method in ("step", "reset"):
-        if method in vars(layer) or overrides_known_world(type(layer), method):
+        if method in vars(layer) or _overrides_known_world(type(layer), method):
             return f"its {method} is not that of the class that shows P"
     for space in (env.observation_space, env.action_space):
         if not hasattr(space, "n") or getattr(space, "start", 0) != 0:
@@ -225,9 +231,9 @@ def reason_not_tabular(env) -> str | None:
 def is_transparent(wrapper) -> bool:
     """Whether a wrapper is one of Gymnasium's that leave all numbers as they are."""
     kind = type(wrapper)
-    own = kind.__module__.startswith("gymnasium.")
+    is_gymnasium = kind.__module__.startswith("gymnasium.")
     replaced = REPLACEABLE & vars(wrapper).keys()
-    return own and kind.__name__ in TRANSPARENT_WRAPPERS and not replaced
+    return is_gymnasium and kind.__name__ in TRANSPARENT_WRAPPERS and not replaced
 
 
 def overrides_method(kind, method, needed) -> bool:
@@ -240,14 +246,14 @@ def overrides_method(kind, method, needed) -> bool:
     return False
 
 
-def overrides_known_world(kind, method) -> bool:
+def _overrides_known_world(kind, method) -> bool:
     """Whether a class changes a method of a world of Gymnasium or of `rl.envs`."""
     for base in kind.__mro__:
         known = base.__module__.startswith(KNOWN_WORLDS)
         if method in vars(base):
             return not known and any(
-                other.__module__.startswith(KNOWN_WORLDS) and method in vars(other)
-                for other in kind.__mro__
+                base.__module__.startswith(KNOWN_WORLDS) and method in vars(base)
+                for base in kind.__mro__
             )
     return False
 

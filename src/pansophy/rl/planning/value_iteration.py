@@ -132,11 +132,11 @@ def value_iteration(
     iterates: list[np.ndarray] = []
 
     def step(state):
-        before = evaluate_between_sweeps(model, state, gamma, evaluations)
-        after = bellman_sweep(model, before, gamma)
+        evaluated = _evaluate_between_sweeps(model, state, gamma, evaluations)
+        improved = bellman_sweep(model, evaluated, gamma)
         if not n_evaluations and (len(iterates) + 1) * S <= MOST_ITERATES:
-            iterates.append(after.BV)
-        return after
+            iterates.append(improved.BV)
+        return improved
 
     start = SweepState(V, V, None, None, 0.0, 0.0, np.inf)  # type: ignore[arg-type]
     change = lambda old, new: new.objective
@@ -244,7 +244,7 @@ def bellman_sweep(model: MDP, V, gamma) -> SweepState:
     return SweepState(V, BV, Q, policy, low, high, half)
 
 
-def evaluate_between_sweeps(model, state, gamma, n):
+def _evaluate_between_sweeps(model, state, gamma, n):
     """V after up to n sweeps with the present policy, from the V of the last sweep."""
     V = state.BV.copy()
     if n == 0 or state.policy is None:
@@ -262,22 +262,24 @@ def evaluate_between_sweeps(model, state, gamma, n):
                 break
         return V
     loops.policy_sweeps(
-        *policy_rows(model.T, policy), r, V, np.empty_like(V), gamma, n, target
+        *_policy_rows(model.T, policy), r, V, np.empty_like(V), gamma, n, target
     )
     return V
 
 
-def policy_rows(T, policy):
+def _policy_rows(T, policy):
     """CSR arrays of the rows that a policy takes from the actions' matrices."""
     ends = np.bincount(policy, minlength=len(T)).cumsum()
     states = np.split(np.argsort(policy, kind="stable"), ends[:-1])  # by action
     width = np.zeros(len(policy) + 1, np.int64)
-    for M, some in zip(T, states, strict=True):
-        loops.row_lengths(M.indptr, some, width[1:])
+    for M, chosen_states in zip(T, states, strict=True):
+        loops.row_lengths(M.indptr, chosen_states, width[1:])
     begin = np.cumsum(width)
     column, p = np.empty(begin[-1], T[0].indices.dtype), np.empty(begin[-1])
-    for M, some in zip(T, states, strict=True):
-        loops.gather_policy_rows(M.indptr, M.indices, M.data, some, begin, column, p)
+    for M, chosen_states in zip(T, states, strict=True):
+        loops.gather_policy_rows(
+            M.indptr, M.indices, M.data, chosen_states, begin, column, p
+        )
     return begin, column, p
 
 
@@ -309,7 +311,7 @@ def policy_iteration(
     if policy is not None:
         pi = policy_weights(policy, *model.r.shape).argmax(axis=1)
     elif gamma == 1:
-        pi = first_proper_policy(model, pi)
+        pi = _first_proper_policy(model, pi)
     history: list[np.ndarray] = []
     converged = False
     while not converged and len(history) < max_iter:
@@ -317,8 +319,8 @@ def policy_iteration(
         history.append(V)
         Q = q_from_v(model, V, gamma)
         # change an action only where that gains more than rounding: no cycles
-        now = Q[np.arange(len(pi)), pi]
-        better = Q.max(axis=1) > now + 1e-12 * np.abs(Q).max()
+        current_value = Q[np.arange(len(pi)), pi]
+        better = Q.max(axis=1) > current_value + 1e-12 * np.abs(Q).max()
         converged = not better.any()
         pi = np.where(better, greedy_policy(Q), pi)
     V = history[-1]
@@ -330,7 +332,7 @@ def policy_iteration(
     )
 
 
-def first_proper_policy(model, policy):
+def _first_proper_policy(model, policy):
     """A policy whose undiscounted values are finite: the one given, or that of sweeps.
 
     After as many sweeps as there are states, every state from which the end can be

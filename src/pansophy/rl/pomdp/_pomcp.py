@@ -67,7 +67,7 @@ def draw_index(cumulative, u):
 
 
 @compiled(inner=True)
-def upper_confidence_action(visits, values, c):
+def _upper_confidence_action(visits, values, c):
     """Eq. (1) of `pomcp`; the first untried action if there is one."""
     total = 0
     for a in range(len(visits)):
@@ -76,17 +76,17 @@ def upper_confidence_action(visits, values, c):
         total += visits[a]
     log_total = math.log(total)
     best = -np.inf
-    at = 0
+    best_action = 0
     for a in range(len(visits)):
         score = values[a] + c * math.sqrt(log_total / visits[a])
         if score > best:
             best = score
-            at = a
-    return at
+            best_action = a
+    return best_action
 
 
 @compiled(inner=True)
-def random_return(model, s, depth, max_depth, stream):
+def _random_return(model, s, depth, max_depth, stream):
     """Discounted rewards of random actions from state s."""
     n_actions = model.r.shape[1]
     total = 0.0
@@ -100,7 +100,7 @@ def random_return(model, s, depth, max_depth, stream):
 
 
 @compiled(inner=True)
-def filter_belief(model, b, a, o, after):
+def _filter_belief(model, b, a, o, after):
     """The belief after action a and observation o, eq. (1) of `pomdp`."""
     S = len(b)
     total = 0.0
@@ -115,22 +115,22 @@ def filter_belief(model, b, a, o, after):
 
 
 @compiled(inner=True)
-def greedy_belief_action(vectors, b):
+def _greedy_belief_action(vectors, b):
     """The action of the vector that is best at a belief."""
     best = -np.inf
-    at = 0
+    best_action = 0
     for a in range(len(vectors)):
         value = 0.0
         for s in range(len(b)):
             value += vectors[a, s] * b[s]
         if value > best:
             best = value
-            at = a
-    return at
+            best_action = a
+    return best_action
 
 
 @compiled(inner=True)
-def expected_reward(model, b, a):
+def _expected_reward(model, b, a):
     """The mean reward of an action at a belief."""
     total = 0.0
     for s in range(len(b)):
@@ -139,36 +139,36 @@ def expected_reward(model, b, a):
 
 
 @compiled(inner=True)
-def greedy_return(model, s, b, steps, stream, scratch):
+def _greedy_return(model, s, b, steps, stream, scratch):
     """Discounted rewards of the greedy policy of beliefs, which begins with b."""
-    now, after = scratch[0], scratch[1]
+    current, following = scratch[0], scratch[1]
     for i in range(len(b)):
-        now[i] = b[i]
+        current[i] = b[i]
     total = 0.0
     discount = 1.0
     for _ in range(steps):
-        a = greedy_belief_action(model.vectors, now)
-        total += discount * expected_reward(model, now, a)
+        a = _greedy_belief_action(model.vectors, current)
+        total += discount * _expected_reward(model, current, a)
         s = draw_index(model.T[a, s], random_uniform(stream))
         o = draw_index(model.Z[a, s], random_uniform(stream))
-        filter_belief(model, now, a, o, after)
-        now, after = after, now
+        _filter_belief(model, current, a, o, following)
+        current, following = following, current
         discount *= model.gamma
     return total
 
 
 @compiled(inner=True)
-def most_visited(visits):
+def _most_visited(visits):
     """Number of the action that was taken most."""
-    at = 0
+    best = 0
     for a in range(1, len(visits)):
-        if visits[a] > visits[at]:
-            at = a
-    return at
+        if visits[a] > visits[best]:
+            best = a
+    return best
 
 
 @compiled(inner=True)
-def back_up(tree, path, depth, tail, gamma, mean_backup):
+def _back_up(tree, path, depth, tail, gamma, mean_backup):
     """Update the nodes of one simulation from its end, eq. (2) or (3) of `pomcp`.
 
     tail is the value of what follows the last step.
@@ -185,13 +185,13 @@ def back_up(tree, path, depth, tail, gamma, mean_backup):
         if mean_backup:
             tree.values[node, a] += (gained - tree.values[node, a]) / n
         else:
-            below = path.node[d + 1]  # its count and value before and after this visit
-            before = tree.count[below] * path.value[d + 1]
-            tree.count[below] += 1
-            tree.after[node, a] += tree.count[below] * tree.value[below] - before
+            child = path.node[d + 1]  # its count and value before and after this visit
+            return_before = tree.count[child] * path.value[d + 1]
+            tree.count[child] += 1
+            tree.after[node, a] += tree.count[child] * tree.value[child] - return_before
             tree.values[node, a] = tree.paid[node, a] + gamma * tree.after[node, a] / n
             path.value[d] = tree.value[node]
-            tree.value[node] = tree.values[node, most_visited(tree.visits[node])]
+            tree.value[node] = tree.values[node, _most_visited(tree.visits[node])]
 
 
 @compiled
@@ -217,40 +217,40 @@ def grow_search_tree(model, tree, belief, leaf, stream, limits):
         depth = 0
         new = False
         while depth < limits.max_depth and not new:
-            a = upper_confidence_action(
+            a = _upper_confidence_action(
                 tree.visits[node], tree.values[node], limits.exploration
             )
             path.node[depth] = node
             path.action[depth] = a
             path.reward[depth] = (
-                expected_reward(model, tree.belief[node], a)
+                _expected_reward(model, tree.belief[node], a)
                 if played
                 else model.r[s, a]
             )
             depth += 1
             s = draw_index(model.T[a, s], random_uniform(stream))
             o = draw_index(model.Z[a, s], random_uniform(stream))
-            below = tree.child[node, a, o]
-            if below == 0:
-                below = n_nodes
-                tree.child[node, a, o] = below
+            child = tree.child[node, a, o]
+            if child == 0:
+                child = n_nodes
+                tree.child[node, a, o] = child
                 n_nodes += 1
                 new = True
                 if played:
-                    filter_belief(model, tree.belief[node], a, o, tree.belief[below])
-            node = below
+                    _filter_belief(model, tree.belief[node], a, o, tree.belief[child])
+            node = child
         if len(leaf):
             tail = leaf[s]
         elif played:
-            tail = greedy_return(
+            tail = _greedy_return(
                 model, s, tree.belief[node], limits.max_depth - depth, stream, scratch
             )
         else:
-            tail = random_return(model, s, depth, limits.max_depth, stream)
+            tail = _random_return(model, s, depth, limits.max_depth, stream)
         path.node[depth] = node
         path.value[depth] = tree.value[node]
         # a leaf's value is the mean of what followed it
         seen = tree.count[node]
         tree.value[node] += (tail - tree.value[node]) / (seen + 1)
-        back_up(tree, path, depth, tail, model.gamma, limits.mean_backup)
+        _back_up(tree, path, depth, tail, model.gamma, limits.mean_backup)
     return n_nodes

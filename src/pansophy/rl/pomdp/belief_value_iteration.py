@@ -87,11 +87,11 @@ def belief_value_iteration(
     check_argument("max_iter", max_iter, Count)
 
     def step(state):
-        new = backup_vectors(model, state.solution, gamma, prune=prune)
-        moved = greatest_move(state.solution.vectors, new.vectors)
+        new = _backup_vectors(model, state.solution, gamma, prune=prune)
+        moved = _greatest_move(state.solution.vectors, new.vectors)
         return BeliefValueState(new, gamma * moved / (1 - gamma))
 
-    start = BeliefValueState(no_steps_left(model), np.inf)
+    start = BeliefValueState(_no_steps_left(model), np.inf)
     bound = lambda old, new: new.objective
     run = iterate(step, start, max_iter=max_iter, tol=tol, change=bound, task=task)
     if not run.converged:
@@ -112,40 +112,40 @@ def finite_horizon_vectors(
     """Alpha vectors for 1, 2, ..., `horizon` steps to go."""
     check_argument("horizon", horizon, Count)
     check_argument("gamma", gamma, Fraction)
-    found = [no_steps_left(model)]
+    backups = [_no_steps_left(model)]
     for _ in range(horizon):
-        found.append(backup_vectors(model, found[-1], gamma, prune=prune))
-    return found[1:]
+        backups.append(_backup_vectors(model, backups[-1], gamma, prune=prune))
+    return backups[1:]
 
 
-def no_steps_left(model: POMDP) -> AlphaVectors:
+def _no_steps_left(model: POMDP) -> AlphaVectors:
     """The value 0 everywhere."""
     return AlphaVectors(np.zeros((1, model.n_states)), np.zeros(1, np.int64))
 
 
-def backup_vectors(
+def _backup_vectors(
     model: POMDP, later: AlphaVectors, gamma, *, prune=True
 ) -> AlphaVectors:
     """Alpha vectors for one step more, eq. (1) and (2)."""
     O = model.n_observations  # noqa: E741 - the letter of the module text
-    keep = envelope if prune else (lambda vectors: np.arange(len(vectors)))
+    kept_vectors = envelope if prune else (lambda vectors: np.arange(len(vectors)))
     vectors, actions = [], []
     for a in range(model.n_actions):
         sums = np.zeros((1, model.n_states))
         for o in range(O):
             back = (later.vectors * model.Z[a][:, o]) @ model.T[a].T
             part = model.r[:, a] / O + gamma * back
-            part = part[keep(part)]
+            part = part[kept_vectors(part)]
             sums = (sums[:, None, :] + part[None, :, :]).reshape(-1, model.n_states)
-            sums = sums[keep(sums)]
+            sums = sums[kept_vectors(sums)]
         vectors.append(sums)
         actions.append(np.full(len(sums), a))
-    every = np.concatenate(vectors)
-    kept = keep(every)
-    return AlphaVectors(every[kept], np.concatenate(actions)[kept])
+    all_vectors = np.concatenate(vectors)
+    kept = kept_vectors(all_vectors)
+    return AlphaVectors(all_vectors[kept], np.concatenate(actions)[kept])
 
 
-def greatest_move(old, new) -> float:
+def _greatest_move(old, new) -> float:
     """Bound on the change of V anywhere: each vector to the nearest of the others."""
     apart = np.abs(new[:, None, :] - old[None, :, :]).max(axis=2)
     return float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))
@@ -158,13 +158,13 @@ def envelope(vectors) -> np.ndarray:
     # in units of the largest value, since the tolerances of programs are absolute
     vectors = vectors / (float(np.abs(vectors).max()) or 1.0)
     if vectors.shape[1] == 2:
-        return np.sort(line_envelope(vectors, SLACK))
+        return np.sort(_line_envelope(vectors, SLACK))
     order = np.lexsort(vectors.T[::-1])[::-1]  # greatest first: of equals, the first
-    rows = order[undominated(vectors[order], SLACK)]
-    return np.sort(rows[lark_filter(vectors[rows], SLACK)])
+    rows = order[_undominated(vectors[order], SLACK)]
+    return np.sort(rows[_lark_filter(vectors[rows], SLACK)])
 
 
-def undominated(vectors, slack) -> np.ndarray:
+def _undominated(vectors, slack) -> np.ndarray:
     """Numbers of the rows that no earlier kept row reaches in every state."""
     kept: list[int] = []
     for i, v in enumerate(vectors):
@@ -173,7 +173,7 @@ def undominated(vectors, slack) -> np.ndarray:
     return np.array(kept)
 
 
-def line_envelope(vectors, slack) -> np.ndarray:
+def _line_envelope(vectors, slack) -> np.ndarray:
     """Numbers of the lines v_0 (1 - b) + v_1 b that are greatest for some b in [0, 1].
 
     In the order of falling v_0 a line counts only if its v_1 exceeds all before; then
@@ -181,8 +181,8 @@ def line_envelope(vectors, slack) -> np.ndarray:
     """
     order = np.lexsort((-vectors[:, 1], -vectors[:, 0]))
     rises = vectors[order, 1]
-    before = np.maximum.accumulate(np.append(-np.inf, rises[:-1]))
-    order = order[rises > before + slack]
+    previous_rise = np.maximum.accumulate(np.append(-np.inf, rises[:-1]))
+    order = order[rises > previous_rise + slack]
     kept: list[int] = []
     lines = dict(zip(order.tolist(), vectors[order].tolist(), strict=True))
     for i, line in lines.items():
@@ -201,13 +201,13 @@ def hidden(left, middle, right, slack) -> bool:
     )
 
 
-def lark_filter(vectors, slack) -> np.ndarray:
+def _lark_filter(vectors, slack) -> np.ndarray:
     """Numbers of the rows on the upper envelope, eq. (3) for each candidate."""
     corners = {int(np.argmax(vectors[:, s])) for s in range(vectors.shape[1])}
     kept = sorted(corners)
     left = [i for i in range(len(vectors)) if i not in corners]
     while left:
-        belief = witness(vectors[left[-1]], vectors[kept], slack)
+        belief = _witness(vectors[left[-1]], vectors[kept], slack)
         if belief is None:
             left.pop()
             continue
@@ -217,7 +217,7 @@ def lark_filter(vectors, slack) -> np.ndarray:
     return np.array(kept)
 
 
-def witness(vector, kept, slack):
+def _witness(vector, kept, slack):
     """A belief at which a vector beats all that are kept; None if there is none."""
     S = len(vector)
     program = linprog(

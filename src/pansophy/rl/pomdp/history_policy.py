@@ -49,14 +49,14 @@ class HistoryPolicy:
         table: dict[tuple[int, ...], int] = {}
         level = {(): model.start}
         for left in range(horizon, 0, -1):
-            after = {}
+            next_level = {}
             for history, belief in level.items():
                 a = vectors[left - 1].action(belief)
                 table[history] = a
                 p = observation_probabilities(model, belief, a)
                 for o in np.flatnonzero(p > 0).tolist():
-                    after[(*history, o)] = belief_update(model, belief, a, o)
-            level = after
+                    next_level[(*history, o)] = belief_update(model, belief, a, o)
+            level = next_level
         return cls(table)
 
     @staticmethod
@@ -72,7 +72,7 @@ class HistoryPolicy:
         level = {(): (1.0, model.start)}
         total = 0.0
         for t in itertools.count():
-            after = {}
+            next_level = {}
             for history, (p, belief) in level.items():
                 if history not in self.table:
                     continue
@@ -81,10 +81,10 @@ class HistoryPolicy:
                 seen = observation_probabilities(model, belief, a)
                 for o in np.flatnonzero(seen > 0).tolist():
                     b = belief_update(model, belief, a, o)
-                    after[(*history, o)] = p * seen[o], b
-            if not after:
+                    next_level[(*history, o)] = p * seen[o], b
+            if not next_level:
                 return total
-            level = after
+            level = next_level
         raise AssertionError  # not reached
 
     def begin(self, observation):

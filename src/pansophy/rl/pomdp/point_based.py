@@ -87,18 +87,18 @@ def point_based_value_iteration(
     check_argument("n_beliefs", n_beliefs, Count)
     rng = make_rng(random_state)
     beliefs = model.start[None]
-    found = blind_policies(model, gamma)
+    vectors = blind_policies(model, gamma)
     grown = n_beliefs == 1
     converged = False
     change = np.inf
     sweeps = 0
     while sweeps < max_iter and not converged:
-        before = found.value(beliefs)
-        found = backup_at(model, found, beliefs, gamma)
+        previous_values = vectors.value(beliefs)
+        vectors = _backup_at(model, vectors, beliefs, gamma)
         sweeps += 1
-        change = float((found.value(beliefs) - before).max())
+        change = float((vectors.value(beliefs) - previous_values).max())
         if not grown:
-            wider = expand_beliefs(model, beliefs, n_beliefs, rng)
+            wider = _expand_beliefs(model, beliefs, n_beliefs, rng)
             grown = len(wider) in (len(beliefs), n_beliefs)
             beliefs = wider
         else:
@@ -110,9 +110,9 @@ def point_based_value_iteration(
             ConvergenceWarning,
             stacklevel=2,
         )
-    low = float(found.value(model.start))
+    low = float(vectors.value(model.start))
     high = float(fast_informed_bound(model, gamma).value(model.start))
-    return PointBasedSolution(found, beliefs, low, high, sweeps, converged)
+    return PointBasedSolution(vectors, beliefs, low, high, sweeps, converged)
 
 
 def blind_policies(model: POMDP, gamma) -> AlphaVectors:
@@ -125,7 +125,7 @@ def blind_policies(model: POMDP, gamma) -> AlphaVectors:
     return AlphaVectors(np.array(rows), actions)
 
 
-def backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors:
+def _backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors:
     """The best vector of each belief, eq. (1); a belief keeps its old one if better."""
     n, S = beliefs.shape
     best_value = np.full(n, -np.inf)
@@ -142,15 +142,15 @@ def backup_at(model: POMDP, later: AlphaVectors, beliefs, gamma) -> AlphaVectors
         best[better] = total[better]
         actions[better] = a
     old = beliefs @ later.vectors.T
-    keep = old.max(axis=1) > best_value
-    best[keep] = later.vectors[old[keep].argmax(axis=1)]
-    actions[keep] = later.actions[old[keep].argmax(axis=1)]
+    is_old_better = old.max(axis=1) > best_value
+    best[is_old_better] = later.vectors[old[is_old_better].argmax(axis=1)]
+    actions[is_old_better] = later.actions[old[is_old_better].argmax(axis=1)]
     unit = 1e-12 * max(float(np.abs(best).max()), np.finfo(float).tiny / 1e-12)
     _, first = np.unique((best / unit).round(), axis=0, return_index=True)
     return AlphaVectors(best[np.sort(first)], actions[np.sort(first)])
 
 
-def expand_beliefs(model: POMDP, beliefs, most, rng):
+def _expand_beliefs(model: POMDP, beliefs, most, rng):
     """Up to twice the beliefs: from each the farthest of its drawn successors."""
     grown = list(beliefs)
     for b in beliefs:

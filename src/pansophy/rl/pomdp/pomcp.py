@@ -163,8 +163,10 @@ class POMCP:
 
     def action(self, belief, rng=None) -> int:
         """The action of the greatest mean return."""
-        found = self.search(belief, rng)
-        return int(np.argmax(np.where(found.visits > 0, found.values, -np.inf)))
+        search_result = self.search(belief, rng)
+        return int(
+            np.argmax(np.where(search_result.visits > 0, search_result.values, -np.inf))
+        )
 
 
 def cumulative_rows(p):

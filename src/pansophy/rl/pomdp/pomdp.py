@@ -131,7 +131,7 @@ def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
     b = check_belief(belief, model.n_states)
     check_index("action", action, model.n_actions)
     check_index("observation", observation, model.n_observations)
-    chain = action_filter(model, action)
+    chain = _action_filter(model, action)
     updated, loglik = chain.update(chain.predict(b), observation)
     if loglik == -np.inf:
         raise ValueError(
@@ -141,7 +141,7 @@ def belief_update(model: POMDP, belief, action, observation) -> np.ndarray:
     return updated
 
 
-def action_filter(model: POMDP, action) -> MarkovFilter:
+def _action_filter(model: POMDP, action) -> MarkovFilter:
     """The hidden chain of one action, a member of `core.chains.filtering`."""
     return MarkovFilter(model.T[action], lambda o: model.Z[action][:, o])
 

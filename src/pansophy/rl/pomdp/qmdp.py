@@ -76,8 +76,8 @@ def fast_informed_bound(
     joint = np.einsum("ast,ato->asot", model.T, model.Z)
     change = np.inf
     for _ in range(max_iter):
-        after = (joint @ Q.T).max(axis=-1).sum(axis=-1)  # (A, S)
-        new = model.r.T + gamma * after
+        next_value = (joint @ Q.T).max(axis=-1).sum(axis=-1)  # (A, S)
+        new = model.r.T + gamma * next_value
         change = float(np.abs(new - Q).max())
         Q = new
         if change * gamma <= tol * (1 - gamma):

@@ -31,12 +31,12 @@ def greedy_action(q, v):
     """A best action, v in [0, 1) choosing among ties; and the best value."""
     best = q[0]
     ties = 1
-    at = 0
+    best_action = 0
     for a in range(1, len(q)):
         if q[a] > best:
             best = q[a]
             ties = 1
-            at = a
+            best_action = a
         elif q[a] == best:
             ties += 1
     if ties > 1:
@@ -44,10 +44,10 @@ def greedy_action(q, v):
         for a in range(len(q)):
             if q[a] == best:
                 if wanted == 0:
-                    at = a
+                    best_action = a
                     break
                 wanted -= 1
-    return at
+    return best_action
 
 
 @compiled
@@ -77,7 +77,7 @@ def q_learning_steps(
     reset; steps in this episode] and total = [its rewards so far] carry an episode
     over to the next call.
     """
-    offset, next_state, cum, reward, done, start, _, max_steps = table
+    offset, next_state, cum, reward, terminal, start, _, max_steps = table
     gamma, rate, power, kind, level = rule
     A = Q.shape[1]
     s, length = position
@@ -96,7 +96,7 @@ def q_learning_steps(
         i = s * A + a
         k = sample_outcome(cum, offset[i], offset[i + 1], U[t, 2])
         target = reward[k]
-        if not done[k]:
+        if not terminal[k]:
             target += gamma * Q[next_state[k]].max()
         visits[s, a] += 1
         alpha = rate[t]
@@ -107,7 +107,7 @@ def q_learning_steps(
         length += 1
         steps += 1
         s = next_state[k]
-        if done[k] or length == max_steps:
+        if terminal[k] or length == max_steps:
             returns[episodes] = gain
             lengths[episodes] = length
             episodes += 1

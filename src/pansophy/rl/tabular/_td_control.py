@@ -53,7 +53,7 @@ def new_td_tables(S, A, *, double, traces, planning, initial) -> TDTables:
 
 
 @compiled(inner=True)
-def double_greedy(Q, s, u):
+def _double_greedy(Q, s, u):
     """A best action by the sum of two tables."""
     best = -np.inf
     ties = 0
@@ -81,14 +81,14 @@ def choose_td_action(Q, s, kind, level, stream):
     if len(Q) == 2:  # double learning acts by both tables
         if kind == 1:
             return softmax_action(0.5 * (Q[0, s] + Q[1, s]), level, v)
-        return int(v * Q.shape[2]) if u < level else double_greedy(Q, s, v)
+        return int(v * Q.shape[2]) if u < level else _double_greedy(Q, s, v)
     if kind == 1:
         return softmax_action(Q[0, s], level, v)
     return int(v * Q.shape[2]) if u < level else greedy_action(Q[0, s], v)
 
 
 @compiled(inner=True)
-def greatest_value(q):
+def _greatest_value(q):
     """The greatest entry; `max` would need an array that is counted."""
     top = q[0]
     for a in range(1, len(q)):
@@ -97,9 +97,9 @@ def greatest_value(q):
 
 
 @compiled(inner=True)
-def expected_value(q, kind, level):
+def _expected_value(q, kind, level):
     """Mean of q under the exploring policy."""
-    top = greatest_value(q)
+    top = _greatest_value(q)
     total = 0.0
     value = 0.0
     if kind == 1:
@@ -114,7 +114,7 @@ def expected_value(q, kind, level):
 
 
 @compiled(inner=True)
-def clear_traces(tables):
+def _clear_traces(tables):
     """No pair is remembered any longer."""
     for k in range(tables.count[0]):
         tables.trace[tables.active[k]] = 0.0
@@ -122,7 +122,7 @@ def clear_traces(tables):
 
 
 @compiled(inner=True)
-def move_traced(tables, i, step, decay):
+def _move_traced(tables, i, step, decay):
     """Move every traced pair by step times its trace; pair i has just been taken."""
     A = tables.Q.shape[2]
     if tables.trace[i] == 0.0:
@@ -143,74 +143,74 @@ def move_traced(tables, i, step, decay):
 
 
 @compiled(inner=True)
-def plan_in_model(tables, rule, rate, stream):
+def _plan_in_model(tables, rule, rate, stream):
     """Q-learning from remembered outcomes of pairs drawn at random."""
     A = tables.Q.shape[2]
     for _ in range(rule.planning):
         i = tables.known[int(random_uniform(stream) * tables.count[1])]
         target = tables.reward[i]
         if not tables.ended[i]:
-            target += rule.gamma * greatest_value(tables.Q[0, tables.next_state[i]])
+            target += rule.gamma * _greatest_value(tables.Q[0, tables.next_state[i]])
         tables.Q[0, i // A, i % A] += rate * (target - tables.Q[0, i // A, i % A])
 
 
 @compiled(inner=True)
-def td_target(tables, rule, level, which, step, stream):
+def _td_target(tables, rule, level, which, step, stream):
     """Reward and the value that follows, by the method's equation."""
-    _, _, reward, after, ended, next_action = step
+    _, _, reward, next_state, ended, next_action = step
     if ended:
         return reward
     Q = tables.Q
     if rule.method == SARSA:
-        value = Q[0, after, next_action]
+        value = Q[0, next_state, next_action]
     elif rule.method == EXPECTED_SARSA:
-        value = expected_value(Q[0, after], rule.kind, level)
+        value = _expected_value(Q[0, next_state], rule.kind, level)
     elif rule.method == DOUBLE_Q:
-        best = greedy_action(Q[which, after], random_uniform(stream))
-        value = Q[1 - which, after, best]
+        best = greedy_action(Q[which, next_state], random_uniform(stream))
+        value = Q[1 - which, next_state, best]
     else:
-        value = greatest_value(Q[0, after])
+        value = _greatest_value(Q[0, next_state])
     return reward + rule.gamma * value
 
 
 @compiled
 def td_update(tables, rule, rate, level, step, stream):
     """Learn from step = (s, a, reward, next state, ended, next action)."""
-    s, a, reward, after, ended, next_action = step
+    s, a, reward, next_state, ended, next_action = step
     Q = tables.Q
-    which = 0
+    updated_table = 0
     if rule.method == DOUBLE_Q and random_uniform(stream) < 0.5:
-        which = 1
-    target = td_target(tables, rule, level, which, step, stream)
+        updated_table = 1
+    target = _td_target(tables, rule, level, updated_table, step, stream)
     tables.visits[s, a] += 1
     if rule.power > 0.0:
         rate *= tables.visits[s, a] ** -rule.power
-    change = rate * (target - Q[which, s, a])
+    change = rate * (target - Q[updated_table, s, a])
     i = s * Q.shape[2] + a
     if len(tables.trace):
-        move_traced(tables, i, change, rule.gamma * rule.trace_decay)
+        _move_traced(tables, i, change, rule.gamma * rule.trace_decay)
         if ended:
-            clear_traces(tables)
-        elif rule.method == Q_LEARNING and Q[0, after, next_action] < greatest_value(
-            Q[0, after]
-        ):
-            clear_traces(tables)  # Watkins: what follows is not the greedy policy
+            _clear_traces(tables)
+        elif rule.method == Q_LEARNING and Q[
+            0, next_state, next_action
+        ] < _greatest_value(Q[0, next_state]):
+            _clear_traces(tables)  # Watkins: what follows is not the greedy policy
     else:
-        Q[which, s, a] += change
+        Q[updated_table, s, a] += change
     if rule.planning:
         if tables.next_state[i] < 0:
             tables.known[tables.count[1]] = i
             tables.count[1] += 1
-        tables.next_state[i] = after
+        tables.next_state[i] = next_state
         tables.reward[i] = reward
         tables.ended[i] = ended
-        plan_in_model(tables, rule, rate, stream)
+        _plan_in_model(tables, rule, rate, stream)
 
 
 @compiled
 def forget_traces(tables):
     """A new episode begins: traces of the last must not learn from it."""
-    clear_traces(tables)
+    _clear_traces(tables)
 
 
 @compiled
@@ -221,7 +221,7 @@ def td_control_steps(table, tables, rule, rates, levels, stream, carry, episodes
     episode], total = [its rewards]; episodes = (returns, lengths) to fill. Returns the
     numbers of steps and of episodes.
     """
-    offset, next_state, cumulative, pay, done, start, A, max_steps = table
+    offset, next_state, cumulative, pay, terminal, start, A, max_steps = table
     position, total = carry
     returns, lengths = episodes
     s = position[0]
@@ -239,21 +239,21 @@ def td_control_steps(table, tables, rule, rates, levels, stream, carry, episodes
             a = choose_td_action(tables.Q, s, rule.kind, levels[t], stream)
         i = s * A + a
         k = sample_outcome(cumulative, offset[i], offset[i + 1], random_uniform(stream))
-        after = next_state[k]
+        successor = next_state[k]
         next_action = -1
-        if chooses_next and not done[k]:
+        if chooses_next and not terminal[k]:
             next_action = choose_td_action(
-                tables.Q, after, rule.kind, levels[t], stream
+                tables.Q, successor, rule.kind, levels[t], stream
             )
-        step = (s, a, pay[k], after, done[k], next_action)
+        step = (s, a, pay[k], successor, terminal[k], next_action)
         td_update(tables, rule, rates[t], levels[t], step, stream)
         gain += pay[k]
         length += 1
         steps += 1
-        s = after
+        s = successor
         a = next_action
-        if done[k] or length == max_steps:
-            clear_traces(tables)
+        if terminal[k] or length == max_steps:
+            _clear_traces(tables)
             returns[ended] = gain
             lengths[ended] = length
             ended += 1

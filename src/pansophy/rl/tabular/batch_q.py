@@ -49,7 +49,7 @@ class LoggedTransitions(NamedTuple):
     go_on: np.ndarray  # 0 where the world ended, else 1
 
 
-def as_logged_transitions(transitions, n_actions) -> LoggedTransitions:
+def _as_logged_transitions(transitions, n_actions) -> LoggedTransitions:
     """Arrays of an `Experience` that kept its transitions, or of a list of those."""
     if isinstance(transitions, Experience):
         transitions = transitions.transitions
@@ -131,18 +131,20 @@ class LSPI(GreedyBatchPolicy):
     def fit(self, transitions, y=None):
         """Learn from transitions, or from an `Experience` that kept them."""
         check_params(self)
-        batch = as_logged_transitions(transitions, self.n_actions)
-        phi = np.array([self.features(one) for one in batch.observation])
-        after = np.array([self.features(one) for one in batch.after])
-        psi = action_blocks(phi, batch.action, self.n_actions)
+        batch = _as_logged_transitions(transitions, self.n_actions)
+        phi = np.array(
+            [self.features(observation) for observation in batch.observation]
+        )
+        next_phi = np.array([self.features(observation) for observation in batch.after])
+        psi = _action_blocks(phi, batch.action, self.n_actions)
         b = psi.T @ batch.reward
         theta = np.zeros((self.n_actions, phi.shape[1]))
         self.converged_ = False
         change = np.inf
         for k in range(1, self.max_iter + 1):
             self.n_iter_ = k
-            greedy = (after @ theta.T).argmax(axis=1)
-            follow = action_blocks(after, greedy, self.n_actions)
+            greedy = (next_phi @ theta.T).argmax(axis=1)
+            follow = _action_blocks(next_phi, greedy, self.n_actions)
             A = psi.T @ (psi - self.gamma * batch.go_on[:, None] * follow)
             A[np.diag_indices_from(A)] += self.ridge
             new = np.linalg.solve(A, b).reshape(theta.shape)
@@ -167,7 +169,7 @@ class LSPI(GreedyBatchPolicy):
         return feature_rows(self.features, observations) @ self.theta_.T
 
 
-def action_blocks(phi, action, n_actions) -> np.ndarray:
+def _action_blocks(phi, action, n_actions) -> np.ndarray:
     """psi(s, a): phi(s) in the block of its action."""
     n, d = phi.shape
     psi = np.zeros((n, n_actions, d))
@@ -221,7 +223,7 @@ class FittedQ(GreedyBatchPolicy):
     def fit(self, transitions, y=None):
         """Learn from transitions, or from an `Experience` that kept them."""
         check_params(self)
-        batch = as_logged_transitions(transitions, self.n_actions)
+        batch = _as_logged_transitions(transitions, self.n_actions)
         X, X_after = self._rows(batch.observation), self._rows(batch.after)
         of_action = [batch.action == a for a in range(self.n_actions)]
         target = batch.reward
@@ -243,15 +245,15 @@ class FittedQ(GreedyBatchPolicy):
         observations = list_of_observations(observations)
         make = self.features or (lambda one: np.ravel(np.asarray(one, dtype=float)))
         try:
-            rows = [make(one) for one in observations]
+            rows = [make(observation) for observation in observations]
             return np.array(rows, dtype=float)
         except (TypeError, ValueError) as error:
             raise unreadable_error("observations", observations, error) from None
 
     def _values(self, X):
         missing = np.full(len(X), -np.inf)
-        each = [missing if m is None else m.predict(X) for m in self.models_]
-        return np.column_stack(each)
+        columns = [missing if m is None else m.predict(X) for m in self.models_]
+        return np.column_stack(columns)
 
     def action_values(self, observations) -> np.ndarray:
         """Q of every action after each of the observations, (n, A)."""

@@ -80,7 +80,7 @@ class Boltzmann:
 def choose_action(kind, level, q, u, v) -> int:
     """Action from values q (a list) and two uniform numbers in [0, 1)."""
     if kind == 1:
-        return sample_softmax(level, q, v)
+        return _sample_softmax(level, q, v)
     if u < level:
         return int(v * len(q))
     best = max(q)
@@ -91,7 +91,7 @@ def choose_action(kind, level, q, u, v) -> int:
     return [a for a, value in enumerate(q) if value == best][wanted]
 
 
-def sample_softmax(temperature, q, v) -> int:
+def _sample_softmax(temperature, q, v) -> int:
     """Eq. (1) by the inverse of its distribution function."""
     top = max(q)
     weights = np.exp((np.asarray(q) - top) / temperature)

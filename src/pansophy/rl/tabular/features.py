@@ -54,7 +54,7 @@ class OneHotFeatures:
         return phi
 
 
-def check_limits(low, high):
+def _check_limits(low, high):
     """Arrays of lower and upper limits; the clear error if they are none."""
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     if low.shape != high.shape or low.ndim != 1 or not (low < high).all():
@@ -66,7 +66,7 @@ def check_limits(low, high):
     return low, high
 
 
-def numbers_of_observation(observation, n) -> np.ndarray:
+def _numbers_of_observation(observation, n) -> np.ndarray:
     """The n numbers of an observation, (n,); the clear error if it has others."""
     try:
         x = np.asarray(observation, float)
@@ -91,14 +91,14 @@ def feature_rows(features, observations) -> np.ndarray:
     array([[1., 3.],
            [1., 5.]])
     """
-    rows = [features(one) for one in list_of_observations(observations)]
+    rows = [features(observation) for observation in list_of_observations(observations)]
     return np.array(rows, dtype=float).reshape(len(rows), features.size)
 
 
-def scaled_to_limits(observation, limits) -> np.ndarray:
+def _scaled_to_limits(observation, limits) -> np.ndarray:
     """x scaled to [0, 1] and kept there; the clear error if a number is none."""
     low, high = limits
-    x = numbers_of_observation(observation, len(low))
+    x = _numbers_of_observation(observation, len(low))
     x = (x - low) / (high - low)
     if np.isnan(x).any():
         raise ValueError("the observation holds NaN.")
@@ -135,7 +135,7 @@ class TileCoding:
     def __post_init__(self):
         if not self.n_tiles >= 1 or not self.n_tilings >= 1:
             raise ValueError("n_tiles and n_tilings must be at least 1.")
-        object.__setattr__(self, "limits", check_limits(self.low, self.high))
+        object.__setattr__(self, "limits", _check_limits(self.low, self.high))
 
     @property
     def size(self) -> int:
@@ -144,7 +144,7 @@ class TileCoding:
 
     def active(self, observation) -> np.ndarray:
         """Numbers of the k features that are 1."""
-        x = scaled_to_limits(observation, self.limits)
+        x = _scaled_to_limits(observation, self.limits)
         side = self.n_tiles + 1
         # odd multiples of the shift keep the grids apart in every direction
         odd = 1 + 2 * np.arange(len(x))
@@ -187,17 +187,19 @@ class Fourier:
     def __post_init__(self):
         if not self.order >= 0:
             raise ValueError(f"order must be at least 0, got {self.order!r}.")
-        limits = check_limits(self.low, self.high)
-        every = itertools.product(range(self.order + 1), repeat=len(limits[0]))
+        limits = _check_limits(self.low, self.high)
+        frequencies = itertools.product(range(self.order + 1), repeat=len(limits[0]))
         object.__setattr__(self, "limits", limits)
-        object.__setattr__(self, "frequencies", np.array(list(every), dtype=float))
+        object.__setattr__(
+            self, "frequencies", np.array(list(frequencies), dtype=float)
+        )
 
     @property
     def size(self) -> int:
         return len(self.frequencies)
 
     def __call__(self, observation):
-        x = scaled_to_limits(observation, self.limits)
+        x = _scaled_to_limits(observation, self.limits)
         return np.cos(np.pi * (self.frequencies @ x))
 
 
@@ -219,7 +221,7 @@ class LinearFeatures:
         return self.n + 1
 
     def __call__(self, observation):
-        return np.append(1.0, numbers_of_observation(observation, self.n))
+        return np.append(1.0, _numbers_of_observation(observation, self.n))
 
 
 def check_features(features):

@@ -82,22 +82,22 @@ class LinearQLearner:
         return self.first + a
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated = transition[:5]
+        observation, action, reward, next_observation, terminated = transition[:5]
         phi = self.features(observation, self.t) if self.phi is None else self.phi
         a = int(action) - self.first
         self.phi = None
         target = float(reward)
         if not terminated:
             if self.sarsa:
-                self.planned = self._choose(after, self.t + 1)
+                self.planned = self._choose(next_observation, self.t + 1)
                 value = self.theta[self.planned[1]] @ self.planned[0]
             else:
-                value = (self.theta @ self.features(after, self.t + 1)).max()
+                value = (self.theta @ self.features(next_observation, self.t + 1)).max()
             target += self.gamma * value
         error = target - self.theta[a] @ phi
         self.t += 1
         if not math.isfinite(error):
-            self._refuse(observation, after)
+            self._refuse(observation, next_observation)
         self.theta[a] += self.rate.at(self.t - 1) * error * phi
 
     def _refuse(self, observation, after):
@@ -212,8 +212,8 @@ class LinearQ(Estimator):
         if self.n_steps is None and self.n_episodes is None:
             raise ValueError("LinearQ needs n_steps or n_episodes.")
         check_spaces_exist(env)
-        (actions, *more), (first, *_) = space_sizes(env.action_space)
-        if more:
+        (actions, *other_factors), (first, *_) = space_sizes(env.action_space)
+        if other_factors:
             raise ValueError("LinearQ needs one action at a time, not several.")
         features = self.features
         if features is None:

@@ -99,7 +99,9 @@ class LinearValue(Estimator):
     def fit(self, observations, values):
         """Fit to states and their training values, eq. (1)."""
         check_params(self)
-        phi = np.array([self.features(one) for one in observations], dtype=float)
+        phi = np.array(
+            [self.features(observation) for observation in observations], dtype=float
+        )
         values = np.asarray(values, dtype=float)
         if not len(phi) or values.shape != (len(phi),):
             raise ValueError("values must hold one number for each observation.")
@@ -115,13 +117,13 @@ class LinearValue(Estimator):
         if not steps:
             raise ValueError("no transitions to learn from.")
         phi = np.array([self.features(t.observation) for t in steps], dtype=float)
-        after = np.array([self.features(t.next_observation) for t in steps], float)
+        next_phi = np.array([self.features(t.next_observation) for t in steps], float)
         go_on = np.array([self.gamma * (not t.terminated) for t in steps])
         reward = np.array([float(t.reward) for t in steps])
-        self._passes(phi, go_on[:, None] * after, reward)
+        self._passes(phi, go_on[:, None] * next_phi, reward)
         return self
 
-    def _passes(self, phi, after, reward):
+    def _passes(self, phi, next_phi, reward):
         """Eq. (1) over all rows again and again, for targets reward + theta after."""
         if not np.isfinite(phi).all():
             raise ValueError("the features contain NaN or infinity.")
@@ -130,32 +132,34 @@ class LinearValue(Estimator):
             scale = np.sqrt((phi**2).mean(axis=0))
             scale[scale == 0] = 1.0
         phi = phi / scale
-        after = None if after is None else after / scale
+        next_phi = None if next_phi is None else next_phi / scale
         rng = make_rng(self.random_state)
         theta = np.zeros(phi.shape[1])
         batch = self.mode == "batch"
-        size = largest_eigenvalue(phi) if batch else (phi**2).sum(axis=1).mean()
+        size = _largest_eigenvalue(phi) if batch else (phi**2).sum(axis=1).mean()
         alpha = self.learning_rate / max(float(size), 1e-300)
         losses = []
         for k in range(1, self.n_passes + 1):
             rate = alpha * k**-self.decay
             if batch:
-                theta = theta + rate * mean_step(phi, after, reward, theta)
+                theta = theta + rate * _mean_step(phi, next_phi, reward, theta)
             else:
                 order = np.arange(len(phi))
                 order = rng.permutation(len(phi)) if self.shuffle else order
                 for i in order:
                     target = (
-                        reward[i] if after is None else reward[i] + theta @ after[i]
+                        reward[i]
+                        if next_phi is None
+                        else reward[i] + theta @ next_phi[i]
                     )
                     theta += rate * (target - theta @ phi[i]) * phi[i]
-            losses.append(float((errors_of(phi, after, reward, theta) ** 2).mean()))
+            losses.append(float((_errors_of(phi, next_phi, reward, theta) ** 2).mean()))
         if not np.isfinite(theta).all():
             raise ValueError("the weights diverged: lower learning_rate.")
         self.theta_ = theta / scale
         self.n_iter_ = self.n_passes
         self.history_ = {"loss": np.array(losses)}
-        correlation = error_correlation(phi, after, reward, theta)
+        correlation = _error_correlation(phi, next_phi, reward, theta)
         self.converged_ = bool(correlation <= self.tol)
         if not self.converged_:
             scaling = "" if self.scale_features else ", set scale_features=True"
@@ -177,25 +181,25 @@ class LinearValue(Estimator):
         return int(np.argmax(self.predict(successors)))
 
 
-def errors_of(phi, after, reward, theta) -> np.ndarray:
+def _errors_of(phi, after, reward, theta) -> np.ndarray:
     """Target less value of every row."""
     target = reward if after is None else reward + after @ theta
     return target - phi @ theta
 
 
-def mean_step(phi, after, reward, theta) -> np.ndarray:
+def _mean_step(phi, after, reward, theta) -> np.ndarray:
     """Mean of the steps (1) of all rows."""
-    return phi.T @ errors_of(phi, after, reward, theta) / len(phi)
+    return phi.T @ _errors_of(phi, after, reward, theta) / len(phi)
 
 
-def largest_eigenvalue(phi) -> float:
+def _largest_eigenvalue(phi) -> float:
     """Largest eigenvalue of the mean of phi phi^T."""
     return float(np.linalg.norm(phi, 2) ** 2 / len(phi))
 
 
-def error_correlation(phi, after, reward, theta) -> float:
+def _error_correlation(phi, after, reward, theta) -> float:
     """Greatest |phi_j . e| / (|phi_j| |target|) over features: 0 at the fixed point."""
-    e = errors_of(phi, after, reward, theta)
+    e = _errors_of(phi, after, reward, theta)
     size = np.linalg.norm(e + phi @ theta) * np.linalg.norm(phi, axis=0)
     size[size == 0] = 1.0
     return float(np.abs(phi.T @ e / size).max())

@@ -58,7 +58,9 @@ class MonteCarloLearner:
         return self.model.first_action_ + a
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated, truncated = transition[:6]
+        observation, action, reward, next_observation, terminated, truncated = (
+            transition[:6]
+        )
         s = self.model.state_number(observation)
         a = int(action) - self.model.first_action_
         self.episode.append((s, a, float(reward)))
@@ -66,7 +68,7 @@ class MonteCarloLearner:
         if terminated or truncated:
             follow = 0.0
             if not terminated:
-                q = self.Q[self.model.state_number(after)]
+                q = self.Q[self.model.state_number(next_observation)]
                 part = type(self.part)(self.level.at(self.t))
                 follow = float(part.probabilities(q) @ q)
             self._learn(follow)
@@ -77,13 +79,13 @@ class MonteCarloLearner:
         first = {}
         for t, (s, a, _) in enumerate(self.episode):
             first.setdefault((s, a), t)
-        every = self.model.visits_counted == "every"
+        is_every_visit = self.model.visits_counted == "every"
         rate = self.rate.at(self.t)
         G = follow
         for t in range(len(self.episode) - 1, -1, -1):
             s, a, reward = self.episode[t]
             G = reward + self.model.gamma * G
-            if every or first[s, a] == t:
+            if is_every_visit or first[s, a] == t:
                 self.visits[s, a] += 1
                 alpha = rate * self.visits[s, a] ** -self.power
                 self.Q[s, a] += alpha * (G - self.Q[s, a])
@@ -187,8 +189,8 @@ class MonteCarloControl(AbstractTabularLearner):
 
     def _learn_in_table(self, world, rng, task, watch, state):
         walk, agent_and_place = (TableWalk(world), None) if state is None else state
-        found, after = self._roll(walk, rng, task, watch, agent_and_place)
-        return found, (walk, after)
+        experience, next_walk = self._roll(walk, rng, task, watch, agent_and_place)
+        return experience, (walk, next_walk)
 
     def _make_agent(self):
         return MonteCarloLearner(self)

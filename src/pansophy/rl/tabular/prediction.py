@@ -49,17 +49,17 @@ class TransitionSequence(NamedTuple):
     last: np.ndarray  # (n,) whether the episode ended here, in either way
 
 
-def as_transition_sequence(experience, n_states) -> TransitionSequence:
+def _as_transition_sequence(experience, n_states) -> TransitionSequence:
     """Arrays of an `Experience` that kept its transitions, or of a list of those."""
     steps = experience.transitions if isinstance(experience, Experience) else experience
     steps = list(steps)
     if not steps:
         raise ValueError("no transitions: run `rollout` with keep=True.")
     state = np.array([t.observation for t in steps])
-    after = np.array([t.next_observation for t in steps])
-    for values in (state, after):
-        whole = np.issubdtype(values.dtype, np.integer) and values.ndim == 1
-        if not whole or values.min() < 0 or values.max() >= n_states:
+    successor = np.array([t.next_observation for t in steps])
+    for values in (state, successor):
+        is_integer = np.issubdtype(values.dtype, np.integer) and values.ndim == 1
+        if not is_integer or values.min() < 0 or values.max() >= n_states:
             raise ValueError(
                 f"observations must be whole numbers from 0 to {n_states - 1}."
             )
@@ -67,7 +67,7 @@ def as_transition_sequence(experience, n_states) -> TransitionSequence:
     last = terminated | np.array([bool(t.truncated) for t in steps])
     last[-1] = True
     return TransitionSequence(
-        state, np.array([float(t.reward) for t in steps]), after, terminated, last
+        state, np.array([float(t.reward) for t in steps]), successor, terminated, last
     )
 
 
@@ -102,19 +102,19 @@ def monte_carlo_values(
     >>> monte_carlo_values(run, 3, gamma=0.5).V
     array([0.25, 0.5 , 1.  ])
     """
-    check_prediction(gamma, n_states)
+    _check_prediction(gamma, n_states)
     if visits not in ("first", "every"):
         raise ValueError(f"visits must be 'first' or 'every', got {visits!r}.")
-    flow = as_transition_sequence(experience, n_states)
+    flow = _as_transition_sequence(experience, n_states)
     counted = (
-        first_visits(flow) if visits == "first" else np.ones(len(flow.state), bool)
+        _first_visits(flow) if visits == "first" else np.ones(len(flow.state), bool)
     )
     n = np.bincount(flow.state[counted], minlength=n_states)
     V = np.zeros(n_states)
     cut = flow.last & ~flow.terminated
     change = np.inf
     for _ in range(MOST_PASSES):
-        G = returns_to_go(flow, V, gamma)
+        G = _returns_to_go(flow, V, gamma)
         sums = np.bincount(flow.state[counted], G[counted], minlength=n_states)
         W = sums / np.maximum(n, 1)
         change = float(np.abs(W - V).max())
@@ -127,7 +127,7 @@ def monte_carlo_values(
     )
 
 
-def returns_to_go(flow: TransitionSequence, V, gamma) -> np.ndarray:
+def _returns_to_go(flow: TransitionSequence, V, gamma) -> np.ndarray:
     """G after every step, eq. (1); V follows where an episode was cut off."""
     G = np.empty(len(flow.reward))
     follow = 0.0
@@ -139,7 +139,7 @@ def returns_to_go(flow: TransitionSequence, V, gamma) -> np.ndarray:
     return G
 
 
-def first_visits(flow: TransitionSequence) -> np.ndarray:
+def _first_visits(flow: TransitionSequence) -> np.ndarray:
     """Whether each step is the first of its episode in its state."""
     episode = np.cumsum(np.append(0, flow.last[:-1]))
     pairs = np.column_stack([episode, flow.state])
@@ -184,7 +184,7 @@ def td_values(
     >>> td_values(run, 3, gamma=0.5).V.round(3)
     array([0.25, 0.5 , 1.  ])
     """
-    check_prediction(gamma, n_states)
+    _check_prediction(gamma, n_states)
     check_argument("trace_decay", trace_decay, Fraction)
     check_argument(
         "learning_rate", learning_rate, PositiveFraction | VisitDecay | Callable | None
@@ -195,7 +195,7 @@ def td_values(
     steps = ScheduleReader(1.0 if power else learning_rate)
     n_updates = 0
     check_argument("n_passes", n_passes, Count)
-    flow = as_transition_sequence(experience, n_states)
+    flow = _as_transition_sequence(experience, n_states)
     rng = make_rng(random_state)
     V, n = np.zeros(n_states), np.zeros(n_states, np.int64)
     ends = np.flatnonzero(flow.last) + 1
@@ -222,7 +222,7 @@ def td_values(
     return ValueEstimate(V, n)
 
 
-def check_prediction(gamma, n_states):
+def _check_prediction(gamma, n_states):
     """One sentence about what is out of range."""
     check_argument("gamma", gamma, Fraction)
     check_argument("n_states", n_states, Count)

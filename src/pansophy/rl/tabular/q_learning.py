@@ -83,11 +83,11 @@ class QLearner:
         )
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated, _, _, _ = transition
+        observation, action, reward, successor, terminated, _, _, _ = transition
         observation = self.encode(observation)
-        after = self.encode(after)
+        successor = self.encode(successor)
         a = action - self.first
-        target = reward if terminated else reward + self.gamma * max(self.Q[after])
+        target = reward if terminated else reward + self.gamma * max(self.Q[successor])
         visits = self.visits[observation]
         visits[a] += 1
         alpha = self.rate.at(self.t)
@@ -132,7 +132,7 @@ class PausedTable(NamedTuple):
 
         An environment that has to be stepped is the same if nobody has used it.
         """
-        if not equal_dicts(run_parameters(model), self.parameters):
+        if not _equal_dicts(run_parameters(model), self.parameters):
             return False
         if isinstance(world, TransitionTable):
             mine = isinstance(self.world, TransitionTable)
@@ -148,10 +148,10 @@ def run_parameters(model) -> dict:
     return {name: value for name, value in params.items() if name not in free}
 
 
-def equal_dicts(one, two) -> bool:
+def _equal_dicts(one, two) -> bool:
     """Whether two dicts of parameters have the same values."""
-    same = one.keys() == two.keys()
-    return same and all(one[k] is two[k] or one[k] == two[k] for k in one)
+    has_same_keys = one.keys() == two.keys()
+    return has_same_keys and all(one[k] is two[k] or one[k] == two[k] for k in one)
 
 
 def learn_in_table(
@@ -164,24 +164,26 @@ def learn_in_table(
     start_time = time.perf_counter()
     rate, power = split_learning_rate(model.learning_rate)
     part = as_exploration(model.exploration)
-    position, total = new_carry() if carry is None else carry
+    position, total = _new_carry() if carry is None else carry
     parts = []
-    done, episodes = 0, 0
+    n_done, episodes = 0, 0
     view = TableView(Q, visits)
     reason = "callback" if watch.ends_run(view, 0) else ""
     limit = np.inf if model.n_steps is None else model.n_steps
     wanted = np.inf if model.n_episodes is None else model.n_episodes
     try:
         while not reason:
-            child = task.child(f"from step {done}")
-            n = int(min(STEPS_PER_REPORT, limit - done, watch.next_look(done) - done))
+            child = task.child(f"from step {n_done}")
+            n = int(
+                min(STEPS_PER_REPORT, limit - n_done, watch.next_look(n_done) - n_done)
+            )
             got, sizes = np.empty(n), np.empty(n, np.int64)
             rule = loops.LearningRule(
                 float(model.gamma),
-                schedule_values(rate, t + done, n),
+                schedule_values(rate, t + n_done, n),
                 float(power),
                 part.kind,
-                schedule_values(part.level, t + done, n),
+                schedule_values(part.level, t + n_done, n),
             )
             steps, ended = loops.q_learning_steps(
                 world,
@@ -195,27 +197,31 @@ def learn_in_table(
                 got,
                 sizes,
             )
-            done, episodes = done + steps, episodes + ended
+            n_done, episodes = n_done + steps, episodes + ended
             parts.append((got[:ended], sizes[:ended]))
-            reason = "callback" if watch.ends_run(view, done) else ""
-            reason = "steps" if done == limit else reason
+            reason = "callback" if watch.ends_run(view, n_done) else ""
+            reason = "steps" if n_done == limit else reason
             reason = "episodes" if episodes == wanted else reason
             if child.end() and not reason:
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    return join_episodes(parts, done, reason, time.perf_counter() - start_time)
+    return join_episodes(parts, n_done, reason, time.perf_counter() - start_time)
 
 
-def new_carry():
+def _new_carry():
     """Position and total of `q_learning_steps` before the first episode."""
     return np.array([-1, 0]), np.zeros(1)
 
 
 def join_episodes(parts, n_steps, reason, seconds) -> Experience:
     """The experience of blocks of steps, each with its returns and lengths."""
-    returns = np.concatenate([np.empty(0), *(one for one, _ in parts)])
-    lengths = np.concatenate([np.empty(0, int), *(two for _, two in parts)])
+    returns = np.concatenate(
+        [np.empty(0), *(part_returns for part_returns, _ in parts)]
+    )
+    lengths = np.concatenate(
+        [np.empty(0, int), *(part_lengths for _, part_lengths in parts)]
+    )
     return Experience(returns, lengths, n_steps, reason, seconds, [])
 
 
@@ -281,15 +287,15 @@ class AbstractTabularLearner(Estimator):
     def check_action_space(self, env) -> None:
         """Raise the clear error if there is no table for an environment."""
         self._check()
-        made = made_environment(env)
-        check_spaces_exist(made)
-        space_sizes(made.observation_space)
-        self._one_action_space(made)
+        environment = made_environment(env)
+        check_spaces_exist(environment)
+        space_sizes(environment.observation_space)
+        self._one_action_space(environment)
 
     def _one_action_space(self, env):
         """Number of actions, and what the environment calls the first."""
-        (actions, *more), (first, *_) = space_sizes(env.action_space)
-        if more:
+        (actions, *other_factors), (first, *_) = space_sizes(env.action_space)
+        if other_factors:
             raise ValueError(
                 f"{type(self).__name__} needs one action at a time, not several."
             )
@@ -456,7 +462,7 @@ class QLearning(AbstractTabularLearner):
         return QLearner(self)
 
     def _learn_in_table(self, world, rng, task, watch, state):
-        carry = new_carry() if state is None else state
+        carry = _new_carry() if state is None else state
         tables = self.Q_, self.visits_, self.n_steps_
         return learn_in_table(world, self, *tables, rng, task, watch, carry), carry
 

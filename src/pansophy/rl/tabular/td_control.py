@@ -93,16 +93,19 @@ class TDLearner:
         return self.model.first_action_ + int(a)
 
     def update(self, transition) -> None:
-        observation, action, reward, after, terminated = transition[:5]
+        observation, action, reward, next_observation, terminated = transition[:5]
         self._start_stream(None)
-        s, to = self.model.state_number(observation), self.model.state_number(after)
+        s, successor = (
+            self.model.state_number(observation),
+            self.model.state_number(next_observation),
+        )
         if self.chooses_next and not terminated:
-            self.planned = self._choose(to)
+            self.planned = self._choose(successor)
         step = (
             s,
             int(action) - self.model.first_action_,
             float(reward),
-            to,
+            successor,
             bool(terminated),
             int(self.planned),
         )
@@ -235,9 +238,9 @@ class TDControl(AbstractTabularLearner):
 
     def _learn_in_table(self, world, rng, task, watch, state):
         run = TableRun.new(self._tables(), rng) if state is None else state
-        found = td_in_table(world, self, run, task, watch)
+        experience = _td_in_table(world, self, run, task, watch)
         self._keep(run)
-        return found, run
+        return experience, run
 
     def _make_agent(self):
         return TDLearner(self, self._tables())
@@ -267,24 +270,26 @@ class TableRun(NamedTuple):
         return self.tables.visits
 
 
-def td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
+def _td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
     """Run the compiled loop in blocks; the parts of the run change in place."""
     start_time = time.perf_counter()
     rule = model.make_rule()
     rate = split_learning_rate(model.learning_rate)[0]
     level = as_exploration(model.exploration).level
     parts = []
-    done, episodes = 0, 0
+    n_done, episodes = 0, 0
     reason = "callback" if watch.ends_run(run, 0) else ""
     limit = np.inf if model.n_steps is None else model.n_steps
     wanted = np.inf if model.n_episodes is None else model.n_episodes
     try:
         while not reason:
-            child = task.child(f"from step {done}")
-            n = int(min(STEPS_PER_REPORT, limit - done, watch.next_look(done) - done))
+            child = task.child(f"from step {n_done}")
+            n = int(
+                min(STEPS_PER_REPORT, limit - n_done, watch.next_look(n_done) - n_done)
+            )
             room = int(min(wanted - episodes, n + 1))
             got = (np.empty(room), np.empty(room, np.int64))
-            first = model.n_steps_ + done
+            first = model.n_steps_ + n_done
             steps, ended = loops.td_control_steps(
                 world,
                 run.tables,
@@ -295,13 +300,13 @@ def td_in_table(world: TransitionTable, model, run, task, watch) -> Experience:
                 run.carry,
                 got,
             )
-            done, episodes = done + steps, episodes + ended
+            n_done, episodes = n_done + steps, episodes + ended
             parts.append((got[0][:ended], got[1][:ended]))
-            reason = "callback" if watch.ends_run(run, done) else ""
-            reason = "steps" if done == limit else reason
+            reason = "callback" if watch.ends_run(run, n_done) else ""
+            reason = "steps" if n_done == limit else reason
             reason = "episodes" if episodes == wanted else reason
             if child.end() and not reason:
                 reason = "callback"
     except KeyboardInterrupt:
         reason = "interrupted"
-    return join_episodes(parts, done, reason, time.perf_counter() - start_time)
+    return join_episodes(parts, n_done, reason, time.perf_counter() - start_time)

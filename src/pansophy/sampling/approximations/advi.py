@@ -225,7 +225,7 @@ class ADVI(Estimator):
             raise ValueError("log_prob is not finite at init.")
         family = GaussianFamily(len(m), self.family == "full_rank")
         theta = family.start(m, self.scale)
-        maximise = maximise_by_adam if self.solver == "adam" else maximise_fixed_draws
+        maximise = _maximise_by_adam if self.solver == "adam" else _maximise_fixed_draws
         run_task = lambda task: maximise(self, density, family, theta, rng, task)
         result = run_with_progress(self, run_task, total=None, verbose=progress)
         s = result.state
@@ -245,7 +245,7 @@ class ADVI(Estimator):
         )
 
 
-def maximise_by_adam(model, density, family, theta, rng, task):
+def _maximise_by_adam(model, density, family, theta, rng, task):
     """Stochastic ascent by Adam with new draws at every step."""
     from ...optim.stochastic.stochastic import by_moments
 
@@ -262,8 +262,8 @@ def maximise_by_adam(model, density, family, theta, rng, task):
             e = np.concatenate([half, -half])
             v, g = density.value_and_grad(family.at(theta, e))
             total += float(np.mean(v - family.log_q(theta, e)))
-            up = family.gradient(theta, e, g + family.pull(theta, e))
-            move, memory = transform.update(up, memory, theta)
+            ascent = family.gradient(theta, e, g + family.pull(theta, e))
+            move, memory = transform.update(ascent, memory, theta)
             theta = theta + s.rate * move
             path = path + theta
         bound = total / STEPS_PER_ROUND
@@ -291,7 +291,7 @@ def maximise_by_adam(model, density, family, theta, rng, task):
     )
 
 
-def symmetric_draws(n, d, rng):
+def _symmetric_draws(n, d, rng):
     """n draws e, symmetric about 0, their covariance made I where n / 2 >= d."""
     half = rng.standard_normal(((n + 1) // 2, d))
     if len(half) >= d:
@@ -302,26 +302,26 @@ def symmetric_draws(n, d, rng):
     return np.concatenate([half, -half])
 
 
-def maximise_fixed_draws(model, density, family, theta, rng, task):
+def _maximise_fixed_draws(model, density, family, theta, rng, task):
     """Ascent by L-BFGS on the bound of one fixed set of draws."""
     from ...optim.smooth.limited_memory_bfgs import lbfgs
 
     n = model.n_samples or (4 * family.d + 40 if family.full else 2 * max(20, family.d))
-    e = symmetric_draws(n, family.d, rng)
+    e = _symmetric_draws(n, family.d, rng)
 
     def f(theta):
         v, g = density.value_and_grad(family.at(theta, e))
         value = float(np.mean(v - family.log_q(theta, e)))
-        up = family.gradient(theta, e, g)
+        slope = family.gradient(theta, e, g)
         # the entropy, whose gradient is known: d/dlog s_j = 1
         if family.full:
             i = np.cumsum(np.arange(1, family.d + 1)) - 1  # positions of the diagonal
-            up[family.d + i] += 1.0
+            slope[family.d + i] += 1.0
         else:
-            up[family.d :] += 1.0
+            slope[family.d :] += 1.0
         if not np.isfinite(value):
-            return np.inf, -up
-        return -value, -up
+            return np.inf, -slope
+        return -value, -slope
 
     with one_thread_if_small(family.d):
         return lbfgs(f, theta, max_iter=model.max_iter, tol=1e-6, task=task)

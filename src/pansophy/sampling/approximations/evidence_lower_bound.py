@@ -110,7 +110,7 @@ def elbo(
     0.0
     """
     if not callable(log_joint):
-        return elbo_of_tables(log_joint, q, log_prior)
+        return _elbo_of_tables(log_joint, q, log_prior)
     q = as_distribution(q)
     rng = make_rng(random_state)
     z = draw_samples(q, n, rng)
@@ -133,7 +133,7 @@ def elbo(
     return EvidenceBound(value, se, like, kl_prior, evidence, kl_post)
 
 
-def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
+def _elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
     """Eq. (1) to (3) as sums over states."""
     log_p, q = np.asarray(log_joint, dtype=float), np.asarray(q, dtype=float)
     if log_p.shape != q.shape or q.ndim not in (1, 2):
@@ -144,7 +144,7 @@ def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
     if (q < 0).any() or np.abs(q.sum(axis=-1) - 1).max() > 1e-8:
         raise ValueError("each row of q must hold probabilities that sum to 1.")
     mean = lambda log_a: float(
-        np.sum(np.where(q > 0, q * zero_where_weightless(log_a, q), 0.0))
+        np.sum(np.where(q > 0, q * _zero_where_weightless(log_a, q), 0.0))
     )
     minus_entropy = float(np.sum(xlogy(q, q)))
     log_px = logsumexp(log_p, axis=-1)
@@ -162,7 +162,7 @@ def elbo_of_tables(log_joint, q, log_prior=None) -> EvidenceBound:
     return EvidenceBound(value, 0.0, like, kl_prior, float(np.sum(log_px)), kl_post)
 
 
-def zero_where_weightless(log_a, q):
+def _zero_where_weightless(log_a, q):
     """log_a where q > 0 and 0 elsewhere, so that 0 times -inf is 0."""
     return np.where(q > 0, log_a, 0.0)
 
@@ -190,7 +190,7 @@ def likelihood_gain(log_joint_old, log_joint_new) -> LikelihoodGain:
     ]
     p = np.exp(posts[0])
     weigh = lambda a, b: float(
-        np.sum(p * (zero_where_weightless(a, p) - zero_where_weightless(b, p)))
+        np.sum(p * (_zero_where_weightless(a, p) - _zero_where_weightless(b, p)))
     )
     total = float(np.sum(evidence[1]) - np.sum(evidence[0]))
     return LikelihoodGain(total, weigh(new, old), weigh(posts[0], posts[1]))

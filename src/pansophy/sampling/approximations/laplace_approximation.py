@@ -45,7 +45,7 @@ class LaplaceResult(NamedTuple):
         return self.normal.log_prob(X)
 
 
-def negative_hessian(gradient, x):
+def _negative_hessian(gradient, x):
     """Hessian of -log p at x by differences of the gradient, in one batch."""
     h = DIFFERENCE_STEP * np.maximum(np.abs(x), 1.0)
     steps = np.diag(h)
@@ -54,7 +54,7 @@ def negative_hessian(gradient, x):
     return 0.5 * (H + H.T)
 
 
-def central_difference_gradient(value, x):
+def _central_difference_gradient(value, x):
     """Gradient at rows x (m, d) by central differences of the value."""
     m, d = x.shape
     h = DIFFERENCE_STEP * np.maximum(np.abs(x), 1.0)
@@ -103,20 +103,20 @@ def laplace_approximate(
     try:
         density = ensure_gradient(density, x[None])
         gradient = lambda x: density.value_and_grad(x)[1]
-        both = density.value_and_grad
+        value_and_slope = density.value_and_grad
     except TypeError:
-        gradient = lambda x: central_difference_gradient(density.value, x)
-        both = lambda x: (density.value(x), gradient(x))
+        gradient = lambda x: _central_difference_gradient(density.value, x)
+        value_and_slope = lambda x: (density.value(x), gradient(x))
     if not np.isfinite(density.value(x[None]))[0]:
         raise ValueError("log_prob is not finite at init.")
 
     def f(x):
-        v, g = both(x[None])
+        v, g = value_and_slope(x[None])
         return -float(v[0]), -g[0]
 
     run = minimize(f, x, "bfgs", max_iter=max_iter, tol=1e-8)
     x = np.asarray(run.state.position)
-    H = negative_hessian(gradient, x)
+    H = _negative_hessian(gradient, x)
     for _ in range(2):  # Newton steps, while they increase the density
         try:
             new = x + np.linalg.solve(H, gradient(x[None])[0])
@@ -125,8 +125,8 @@ def laplace_approximate(
         if not density.value(new[None])[0] >= density.value(x[None])[0]:
             break
         x = new
-        H = negative_hessian(gradient, x)
-    L = cholesky_at_mode(H, x)
+        H = _negative_hessian(gradient, x)
+    L = _cholesky_at_mode(H, x)
     half = float(np.log(np.diag(L)).sum())
     log_z = float(density.value(x[None])[0]) + 0.5 * len(x) * LOG_2PI - half
     C = np.linalg.inv(H)
@@ -134,7 +134,7 @@ def laplace_approximate(
     return LaplaceResult(Normal(x, 0.5 * (C + C.T)), log_z, H, bool(small.max() < 1e-3))
 
 
-def cholesky_at_mode(H, x):
+def _cholesky_at_mode(H, x):
     """Cholesky factor of H; raises if x is not a mode."""
     try:
         return cholesky(H, max_grade=0)[0]

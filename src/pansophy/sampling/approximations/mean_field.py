@@ -151,16 +151,16 @@ class MeanField(Estimator):
 
         def step(s):
             q = dict(s.factors)
-            before = -s.objective
+            bound = -s.objective
             bounds = []
             for name in names:
                 q[name] = updates[name](q)
                 bounds.append(float(model.bound(q)))
-                if bounds[-1] < before - BOUND_TOL * (1 + abs(before)):
-                    decreases.append((name, before, bounds[-1]))
-                before = bounds[-1]
+                if bounds[-1] < bound - BOUND_TOL * (1 + abs(bound)):
+                    decreases.append((name, bound, bounds[-1]))
+                bound = bounds[-1]
             history_rows.append(bounds)
-            return CoordinateAscentState(-before, q, tuple(bounds))
+            return CoordinateAscentState(-bound, q, tuple(bounds))
 
         start = CoordinateAscentState(-float(model.bound(q)), q, ())
         run_task = lambda task: iterate(
@@ -175,9 +175,10 @@ class MeanField(Estimator):
             self, run_task, total=self.max_iter, verbose=progress
         )
         if decreases:
-            name, before, after = decreases[0]
+            name, bound_before, bound_after = decreases[0]
             warnings.warn(
-                f"the bound fell from {before:.10g} to {after:.10g} with the update of "
+                f"the bound fell from {bound_before:.10g} to {bound_after:.10g} with "
+                "the update of "
                 f"{name!r}: that update and the bound are not of one model.",
                 RuntimeWarning,
                 stacklevel=2,

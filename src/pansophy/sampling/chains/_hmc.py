@@ -22,22 +22,22 @@ from ...core.loops._intrinsics import call_density
 from ...core.loops.compiled import FASTMATH, compiled
 
 
-def int64_range(n):
+def _int64_range(n):
     """0 .. n - 1 as int64; Numba would compile a version for each plain int."""
     return [np.int64(i) for i in range(n)]
 
 
 # rows of V: the moving point with gradient, momentum and velocity inv p; both ends of
 # the tree, alike; the sum of momenta; the stack; the pool of positions and gradients
-Q, G, P, S, LEFT, _, _, _, RIGHT, _, _, _, RHO, STACK = int64_range(14)
-SUM, P_BEGIN, P_END, S_BEGIN, S_END = int64_range(5)  # rows of a stack entry
+Q, G, P, S, LEFT, _, _, _, RIGHT, _, _, _, RHO, STACK = _int64_range(14)
+SUM, P_BEGIN, P_END, S_BEGIN, S_END = _int64_range(5)  # rows of a stack entry
 LEVEL = len((SUM, P_BEGIN, P_END, S_BEGIN, S_END))
 # F; from WEIGHTS on the weights of the stack, then log pi and H of the slots
-(LP, H0, WEIGHT, ACCEPT, EPS, SIGN, MU, LOG_EPS, H_BAR, COUNT) = int64_range(10)
-TARGET, LENGTH, JITTER, BETA, WEIGHTS = int64_range(15)[10:]
+(LP, H0, WEIGHT, ACCEPT, EPS, SIGN, MU, LOG_EPS, H_BAR, COUNT) = _int64_range(10)
+TARGET, LENGTH, JITTER, BETA, WEIGHTS = _int64_range(15)[10:]
 # N; from SIZES on the sizes of the stack, then the slots: of its levels, and the tree's
-(STEP, WAITING, DEPTH, LEAVES, HEIGHT, LEAPS, DIVERGED, MOVED, PATH) = int64_range(9)
-KIND, LEVELS, PATH_STEPS, TUNE, STREAM, SIZES = int64_range(15)[9:]
+(STEP, WAITING, DEPTH, LEAVES, HEIGHT, LEAPS, DIVERGED, MOVED, PATH) = _int64_range(9)
+KIND, LEVELS, PATH_STEPS, TUNE, STREAM, SIZES = _int64_range(15)[9:]
 NUTS, HMC, UNADJUSTED = range(3)
 # statistics of a step; log pi comes last
 INFO = ("acceptance", "accepted", "divergent", "n_steps", "depth", "energy")
@@ -47,7 +47,7 @@ MAX_PATH_STEPS = 1023.0  # of a trajectory of given length, as many as NUTS may 
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def copy_rows(V, a, b, rows):
+def _copy_rows(V, a, b, rows):
     """Copy rows a, a + 1, ... to rows b, b + 1, ..."""
     for k in range(rows):
         for j in range(V.shape[1]):
@@ -55,7 +55,7 @@ def copy_rows(V, a, b, rows):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def update_velocity(V, inv):
+def _update_velocity(V, inv):
     """S = inv P, and the kinetic energy P S / 2."""
     d = V.shape[1]
     total = 0.0
@@ -74,23 +74,23 @@ def update_velocity(V, inv):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def leapfrog_drift(V, F, inv):
+def _leapfrog_drift(V, F, inv):
     """Half a step of the momentum and a full step of the position, eq. (2)."""
     eps = F[EPS] * F[SIGN]
     for j in range(V.shape[1]):
         V[P, j] += 0.5 * eps * V[G, j]
-    update_velocity(V, inv)
+    _update_velocity(V, inv)
     for j in range(V.shape[1]):
         V[Q, j] += eps * V[S, j]
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def start_trajectory(stream, V, F, N, inv, root):
+def _start_trajectory(stream, V, F, N, inv, root):
     """Draw a momentum at the current position, which becomes a tree of one leaf."""
     d = V.shape[1]
     levels = N[LEVELS]
     slot = N[SIZES + 2 * levels]
-    copy_rows(V, STACK + LEVEL * levels + 2 * slot, Q, 2)
+    _copy_rows(V, STACK + LEVEL * levels + 2 * slot, Q, 2)
     for j in range(d):
         V[S, j] = random_normal(stream)
     for j in range(d):
@@ -101,17 +101,17 @@ def start_trajectory(stream, V, F, N, inv, root):
             for k in range(d):
                 s += root[j, k] * V[S, k]
             V[P, j] = s
-    at = WEIGHTS + levels + 2 * slot
-    F[H0] = update_velocity(V, inv) - F[at]
-    F[at + 1] = F[H0]
+    slot_place = WEIGHTS + levels + 2 * slot
+    F[H0] = _update_velocity(V, inv) - F[slot_place]
+    F[slot_place + 1] = F[H0]
     F[WEIGHT], F[ACCEPT], F[SIGN] = 1.0, 0.0, 1.0
     N[DEPTH] = N[MOVED] = 0
     if N[KIND] == NUTS:
-        copy_rows(V, Q, LEFT, 4)
-        copy_rows(V, Q, RIGHT, 4)
+        _copy_rows(V, Q, LEFT, 4)
+        _copy_rows(V, Q, RIGHT, 4)
         for j in range(d):
             V[RHO, j] = V[P, j]
-        choose_direction(stream, V, F, N)
+        _choose_direction(stream, V, F, N)
         return
     steps = float(N[PATH_STEPS])
     if steps == 0:
@@ -122,16 +122,16 @@ def start_trajectory(stream, V, F, N, inv, root):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def choose_direction(stream, V, F, N):
+def _choose_direction(stream, V, F, N):
     """Choose a direction at random and move to that end of the tree."""
     right = random_uniform(stream) < 0.5
     F[SIGN] = 1.0 if right else -1.0
-    copy_rows(V, RIGHT if right else LEFT, Q, 4)
+    _copy_rows(V, RIGHT if right else LEFT, Q, 4)
     N[LEAVES] = N[HEIGHT] = 0
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def is_u_turn(V, a, b, pa1, sa0, sa1):
+def _is_u_turn(V, a, b, pa1, sa0, sa1):
     """Whether the trajectory a, then b, turns back, as a whole or in the middle, (6).
 
     a is the row of a sum of momenta, pa1, sa0, sa1 those of the momentum at its end
@@ -139,12 +139,12 @@ def is_u_turn(V, a, b, pa1, sa0, sa1):
     """
     whole0 = whole1 = left0 = left1 = right0 = right1 = 0.0
     for j in range(V.shape[1]):
-        both = V[a, j] + V[b, j]
+        momentum_sum = V[a, j] + V[b, j]
         left = V[a, j] + V[b + P_BEGIN, j]
         right = V[b, j] + V[pa1, j]
         v0, v1 = V[sa0, j], V[b + S_END, j]
-        whole0 += v0 * both
-        whole1 += v1 * both
+        whole0 += v0 * momentum_sum
+        whole1 += v1 * momentum_sum
         left0 += v0 * left
         left1 += V[b + S_BEGIN, j] * left
         right0 += V[sa1, j] * right
@@ -155,13 +155,13 @@ def is_u_turn(V, a, b, pa1, sa0, sa1):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def merge_subtrees(stream, V, F, N):
+def _merge_subtrees(stream, V, F, N):
     """Merge the two subtrees on top of the stack; False if the result turns back."""
     N[HEIGHT] -= 1
     level = N[HEIGHT] - 1
     a = STACK + LEVEL * level
     b = a + LEVEL
-    if is_u_turn(V, a, b, a + P_END, a + S_BEGIN, a + S_END):
+    if _is_u_turn(V, a, b, a + P_END, a + S_BEGIN, a + S_END):
         return False
     for j in range(V.shape[1]):
         V[a, j] += V[b, j]
@@ -170,45 +170,48 @@ def merge_subtrees(stream, V, F, N):
     old, new = F[WEIGHTS + level], F[WEIGHTS + level + 1]
     F[WEIGHTS + level] = old + new
     if random_uniform(stream) * (old + new) < new:
-        at = SIZES + N[LEVELS] + level
-        N[at], N[at + 1] = N[at + 1], N[at]
+        size_place = SIZES + N[LEVELS] + level
+        N[size_place], N[size_place + 1] = N[size_place + 1], N[size_place]
     N[SIZES + level] *= 2
     return True
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def join_subtree(stream, V, F, N):
+def _join_subtree(stream, V, F, N):
     """Join the finished subtree to the tree; True if the tree may grow further."""
     end, other_end = (RIGHT, LEFT) if F[SIGN] > 0 else (LEFT, RIGHT)
     new = F[WEIGHTS]
     if random_uniform(stream) * F[WEIGHT] < new:
-        at = SIZES + N[LEVELS]
-        N[at], N[at + N[LEVELS]] = N[at + N[LEVELS]], N[at]
+        size_place = SIZES + N[LEVELS]
+        N[size_place], N[size_place + N[LEVELS]] = (
+            N[size_place + N[LEVELS]],
+            N[size_place],
+        )
         N[MOVED] = 1
     F[WEIGHT] += new
     N[DEPTH] += 1
-    turned = is_u_turn(V, RHO, STACK, end + P, other_end + S, end + S)
+    turned = _is_u_turn(V, RHO, STACK, end + P, other_end + S, end + S)
     if turned or N[DEPTH] == N[LEVELS]:
         return False
     for j in range(V.shape[1]):
         V[RHO, j] += V[STACK, j]
-    copy_rows(V, Q, end, 4)
-    choose_direction(stream, V, F, N)
+    _copy_rows(V, Q, end, 4)
+    _choose_direction(stream, V, F, N)
     return True
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def store_candidate(V, F, N, level, energy):
+def _store_candidate(V, F, N, level, energy):
     """Store the current point in the slot of a level."""
     levels = N[LEVELS]
     slot = N[SIZES + levels + level]
-    copy_rows(V, Q, STACK + LEVEL * levels + 2 * slot, 2)
-    at = WEIGHTS + levels + 2 * slot
-    F[at], F[at + 1] = F[LP], energy
+    _copy_rows(V, Q, STACK + LEVEL * levels + 2 * slot, 2)
+    slot_place = WEIGHTS + levels + 2 * slot
+    F[slot_place], F[slot_place + 1] = F[LP], energy
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def add_leaf(stream, V, F, N, w):
+def _add_leaf(stream, V, F, N, w):
     """Add a leaf to the tree; True if the trajectory continues."""
     row = STACK + LEVEL * N[HEIGHT]
     for j in range(V.shape[1]):
@@ -220,20 +223,20 @@ def add_leaf(stream, V, F, N, w):
     N[HEIGHT] += 1
     N[LEAVES] += 1
     while N[HEIGHT] > 1 and N[SIZES + N[HEIGHT] - 1] == N[SIZES + N[HEIGHT] - 2]:
-        if not merge_subtrees(stream, V, F, N):
+        if not _merge_subtrees(stream, V, F, N):
             return False
     if N[LEAVES] < 1 << N[DEPTH]:
         return True
-    return join_subtree(stream, V, F, N)
+    return _join_subtree(stream, V, F, N)
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def finish_leapfrog(stream, V, F, N, inv):
+def _finish_leapfrog(stream, V, F, N, inv):
     """Finish a leapfrog step with log pi known; True if the trajectory continues."""
     half = 0.5 * F[EPS] * F[SIGN]
     for j in range(V.shape[1]):
         V[P, j] += half * V[G, j]
-    energy = update_velocity(V, inv) - F[LP]
+    energy = _update_velocity(V, inv) - F[LP]
     change = F[H0] - energy
     if math.isnan(change):
         change = -math.inf
@@ -248,17 +251,17 @@ def finish_leapfrog(stream, V, F, N, inv):
     if nuts:
         if N[DIVERGED]:
             return False
-        store_candidate(V, F, N, N[HEIGHT], energy)
-        return add_leaf(stream, V, F, N, w)
+        _store_candidate(V, F, N, N[HEIGHT], energy)
+        return _add_leaf(stream, V, F, N, w)
     accepted = random_uniform(stream) < w
     if accepted or (N[KIND] == UNADJUSTED and not math.isinf(change)):
-        store_candidate(V, F, N, N[LEVELS], energy)
+        _store_candidate(V, F, N, N[LEVELS], energy)
         N[MOVED] = 1
     return False
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def update_step_size(F, alpha):
+def _update_step_size(F, alpha):
     """Dual averaging of log eps, eq. (1) to (3) of `adaptation.py`."""
     F[COUNT] += 1.0
     t = F[COUNT]
@@ -269,7 +272,7 @@ def update_step_size(F, alpha):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def record_draw(V, F, N, x, info):
+def _record_draw(V, F, N, x, info):
     """Store the draw and the statistics of the step; adapt the step size in warm-up."""
     levels = N[LEVELS]
     slot = N[SIZES + 2 * levels]
@@ -284,7 +287,7 @@ def record_draw(V, F, N, x, info):
         F[WEIGHTS + levels + 2 * slot],
     )
     if N[TUNE]:
-        update_step_size(F, info[0])
+        _update_step_size(F, info[0])
     N[STEP] += 1
     N[LEAPS] = 0
 
@@ -308,18 +311,24 @@ def run_chains(
             if N[WAITING] == 0:
                 if N[LEAPS] == 0:
                     stream[0] = seeds[c, N[STEP]]
-                    start_trajectory(stream, V, F, N, inv, root)
-                leapfrog_drift(V, F, inv)
+                    _start_trajectory(stream, V, F, N, inv, root)
+                _leapfrog_drift(V, F, inv)
                 if address == 0:
                     N[WAITING] = 1
                     N[STREAM] = np.int64(stream[0])
                     break
-                at = V.ctypes.data
-                F[LP] = call_density(address, at + 8 * d * Q, at + 8 * d * G, d, table)
+                position_address = V.ctypes.data
+                F[LP] = call_density(
+                    address,
+                    position_address + 8 * d * Q,
+                    position_address + 8 * d * G,
+                    d,
+                    table,
+                )
                 if F[BETA] != 1.0:
                     F[LP] *= F[BETA]
                     for j in range(d):
                         V[G, j] *= F[BETA]
             N[WAITING] = 0
-            if not finish_leapfrog(stream, V, F, N, inv):
-                record_draw(V, F, N, X[c, N[STEP]], T[c, N[STEP]])
+            if not _finish_leapfrog(stream, V, F, N, inv):
+                _record_draw(V, F, N, X[c, N[STEP]], T[c, N[STEP]])

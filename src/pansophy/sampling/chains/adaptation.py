@@ -61,12 +61,12 @@ def adaptation_windows(total) -> tuple[int, list[int]]:
         return first, [total - last]
     ends = []
     size = FIRST_WINDOW
-    at = first
-    while at < total - last:
-        if at + 3 * size > total - last:  # the next window would not fit
-            size = total - last - at
-        at += size
-        ends.append(at)
+    end = first
+    while end < total - last:
+        if end + 3 * size > total - last:  # the next window would not fit
+            size = total - last - end
+        end += size
+        ends.append(end)
         size *= 2
     return first, ends
 
@@ -123,9 +123,9 @@ def find_initial_step_size(rng, value_and_grad, x, log_prob, grad, inv, root, ep
         half = p + 0.5 * e * grad[active]
         y = x[active] + e * velocity_of(inv, half)
         value, slope = value_and_grad(y)
-        after = half + 0.5 * e * slope
+        momentum_after = half + 0.5 * e * slope
         kinetic = lambda p: 0.5 * (p * velocity_of(inv, p)).sum(axis=1)
-        gain = value - log_prob[active] + kinetic(p) - kinetic(after)
+        gain = value - log_prob[active] + kinetic(p) - kinetic(momentum_after)
         accepted = gain > LOG_TARGET_ACCEPT  # False where it is NaN
         sign = np.where(accepted, 1.0, -1.0)
         new = direction[active] == 0

@@ -54,7 +54,7 @@ class ChainSummary(NamedTuple):
         width = max(4, *(len(str(n)) for n in self.name[:rows]))
         lines = [" " * width + "".join(f"{h:>10}" for h in heads)]
         for i, name in enumerate(self.name[:rows]):
-            cells = (f"{getattr(self, h)[i]:10.{column_format(h)}}" for h in heads)
+            cells = (f"{getattr(self, h)[i]:10.{_column_format(h)}}" for h in heads)
             lines.append(f"{name!s:>{width}}" + "".join(cells))
         n_hidden = len(self.name) - rows
         return "\n".join(
@@ -64,7 +64,7 @@ class ChainSummary(NamedTuple):
     __repr__ = __str__ = table
 
 
-def column_format(column) -> str:
+def _column_format(column) -> str:
     """Number format of a column of `ChainSummary`."""
     return {"r_hat": "3f", "ess_bulk": "0f", "ess_tail": "0f"}.get(column, "3g")
 
@@ -84,15 +84,15 @@ def rank_normal_scores(x):
 def within_and_total_variance(x):
     """Within-chain variance W and total variance V of eq. (1)."""
     n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean()
-    between = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
-    return within, (n - 1) / n * within + between
+    W = x.var(axis=1, ddof=1).mean()
+    between_variance = x.mean(axis=1).var(ddof=1) if len(x) > 1 else 0.0
+    return W, (n - 1) / n * W + between_variance
 
 
 def scale_reduction(x):
     """R-hat of eq. (2), without splitting."""
-    within, total = within_and_total_variance(x)
-    return np.sqrt(total / within) if within > 0 else np.inf
+    W, total = within_and_total_variance(x)
+    return np.sqrt(total / W) if W > 0 else np.inf
 
 
 def autocovariance(x):
@@ -106,8 +106,8 @@ def autocovariance(x):
 def chain_effective_size(x):
     """ESS of the mean, without splitting, eq. (3) to (5)."""
     m, n = x.shape
-    within, total = within_and_total_variance(x)
-    rho = 1 - (within - autocovariance(x).mean(axis=0)) / total
+    W, total = within_and_total_variance(x)
+    rho = 1 - (W - autocovariance(x).mean(axis=0)) / total
     rho[0] = 1.0
     pairs = rho[: n - n % 2].reshape(-1, 2).sum(axis=1)  # P_k
     nonpositive = np.flatnonzero(pairs <= 0)
@@ -119,17 +119,17 @@ def chain_effective_size(x):
     return m * n / max(tau, 1 / np.log10(m * n))
 
 
-def per_parameter(x, function):
+def _per_parameter(x, function):
     """Apply a function to the draws (m, n) of every parameter; NaN if undefined."""
     x = np.asarray(x, dtype=float)
     if x.ndim not in (2, 3):
         raise ValueError(f"draws must have shape (chains, draws[, d]), got {x.shape}.")
     if x.ndim == 2:
-        return float(or_nan(x, function))
-    return np.array([or_nan(x[:, :, j], function) for j in range(x.shape[2])])
+        return float(_or_nan(x, function))
+    return np.array([_or_nan(x[:, :, j], function) for j in range(x.shape[2])])
 
 
-def or_nan(x, function):
+def _or_nan(x, function):
     """function(x), or NaN for too few, constant or non-finite draws."""
     constant = x.size == 0 or np.ptp(x) == 0
     if x.shape[1] < 4 or constant or not np.isfinite(x).all():
@@ -154,17 +154,17 @@ def r_hat(x):
         scores = rank_normal_scores(split_chains(x)), rank_normal_scores(folded)
         return max(scale_reduction(s) for s in scores)
 
-    return per_parameter(x, both)
+    return _per_parameter(x, both)
 
 
 def ess_mean(x):
     """Effective sample size of the mean of the draws themselves."""
-    return per_parameter(x, lambda x: chain_effective_size(split_chains(x)))
+    return _per_parameter(x, lambda x: chain_effective_size(split_chains(x)))
 
 
 def ess_bulk(x):
     """Effective sample size of the normal scores: the bulk of the distribution."""
-    return per_parameter(
+    return _per_parameter(
         x, lambda x: chain_effective_size(rank_normal_scores(split_chains(x)))
     )
 
@@ -178,12 +178,12 @@ def ess_tail(x):
         )
         return min(chain_effective_size(cut) if np.ptp(cut) else np.nan for cut in cuts)
 
-    return per_parameter(x, tails)
+    return _per_parameter(x, tails)
 
 
 def mcse_mean(x):
     """Monte Carlo standard error of the mean, eq. (5)."""
-    return per_parameter(
+    return _per_parameter(
         x, lambda x: x.std(ddof=1) / np.sqrt(chain_effective_size(split_chains(x)))
     )
 
@@ -200,7 +200,7 @@ def mcse_sd(x):
         )
         return of_variance / (2 * x.std(ddof=1))
 
-    return per_parameter(x, error)
+    return _per_parameter(x, error)
 
 
 def bfmi(energy):

@@ -113,17 +113,17 @@ def sample(
         run = earlier.run._replace(rng=copy.deepcopy(earlier.run.rng))
     else:
         earlier = None
-        run = start_chains(sampler, init, chains, warmup, thin, make_rng(random_state))
+        run = _start_chains(sampler, init, chains, warmup, thin, make_rng(random_state))
     d = run.state.position.shape[1]
     names = names if names is not None else earlier.names if earlier else None
     names = [f"x{j}" for j in range(d)] if names is None else list(names)
     if len(names) != d:
         raise ValueError(f"{len(names)} names were given for {d} parameters.")
     owner = run.sampler if isinstance(run.sampler, Estimator) else AnonymousSampler()
-    run_task = lambda task: run_chain_steps(run, n_draws, names, task)
+    run_task = lambda task: _run_chain_steps(run, n_draws, names, task)
     draws = run_with_progress(owner, run_task, total=N_REPORTS, verbose=progress)
-    draws = draws if earlier is None else concatenate_draws(earlier, draws)
-    warn_about_draws(draws)
+    draws = draws if earlier is None else _concatenate_draws(earlier, draws)
+    _warn_about_draws(draws)
     return draws
 
 
@@ -136,7 +136,7 @@ def check_sampler(sampler):
         )
 
 
-def start_chains(sampler, init, chains, warmup, thin, rng) -> ChainRun:
+def _start_chains(sampler, init, chains, warmup, thin, rng) -> ChainRun:
     """Check the arguments and put the chains at their initial positions."""
     check_sampler(sampler)
     counts = (("chains", chains, 1), ("warmup", warmup, 0), ("thin", thin, 1))
@@ -164,7 +164,7 @@ def start_chains(sampler, init, chains, warmup, thin, rng) -> ChainRun:
     return ChainRun(sampler, state, None, rng, warmup, 0, int(thin or 1))
 
 
-def run_chain_steps(run, n_draws, names, task) -> Draws:
+def _run_chain_steps(run, n_draws, names, task) -> Draws:
     """The remaining warm-up steps, then the draws."""
     started = time.perf_counter()
     progress = RunProgress(run, n_draws)
@@ -190,15 +190,17 @@ def run_chain_steps(run, n_draws, names, task) -> Draws:
     return Draws(position, log_prob, arrays, names, reason, seconds, run)
 
 
-def concatenate_draws(a, b) -> Draws:
+def _concatenate_draws(a, b) -> Draws:
     """Draws a followed by draws b, as one run."""
-    along = lambda x, y: np.concatenate([x, y], axis=1)
+    join_draws = lambda x, y: np.concatenate([x, y], axis=1)
     info = {
-        name: along(a.info[name], b.info[name]) for name in a.info if name in b.info
+        name: join_draws(a.info[name], b.info[name])
+        for name in a.info
+        if name in b.info
     }
     return Draws(
-        along(a.positions, b.positions),
-        along(a.log_prob, b.log_prob),
+        join_draws(a.positions, b.positions),
+        join_draws(a.log_prob, b.log_prob),
         info if a.info else b.info,
         b.names,
         b.reason,
@@ -220,7 +222,7 @@ def warn_not_finished(reason, limit, why):
         warnings.warn(messages[reason], kind, stacklevel=3)
 
 
-def stationary_chains(x, min_draws=100):
+def _stationary_chains(x, min_draws=100):
     """Chains of x (m, n, d) that never move in n >= min_draws draws."""
     if x.shape[1] < min_draws:
         return np.empty(0, int)
@@ -228,7 +230,7 @@ def stationary_chains(x, min_draws=100):
     return rows[(x[rows] == x[rows, :1]).all(axis=(1, 2))]
 
 
-def warn_about_draws(draws):
+def _warn_about_draws(draws):
     """Warn about interrupted runs, chains that do not move, and divergences."""
     n = draws.positions.shape[1]
     if draws.interrupted:
@@ -243,7 +245,7 @@ def warn_about_draws(draws):
             RuntimeWarning,
             stacklevel=3,
         )
-    elif (stationary := stationary_chains(draws.positions)).size:
+    elif (stationary := _stationary_chains(draws.positions)).size:
         warnings.warn(
             f"chains {short_repr(stationary.tolist())} never moved in {n} draws: no "
             "step was accepted, or there is nowhere to go.",
@@ -285,11 +287,11 @@ class DrawStore:
             for name, v in step_record(state, info).items():
                 a = np.empty((self.n, *np.shape(v)), np.asarray(v).dtype)
                 self.arrays[name] = a.swapaxes(0, 1)
-        at = (slice(None), self.n_kept)
+        column = (slice(None), self.n_kept)
         for a, v in zip(
             self.arrays.values(), (state.position, state.log_prob, *info), strict=True
         ):
-            a[at] = v
+            a[column] = v
         self.n_kept += 1
 
     def draws(self, state):
@@ -329,7 +331,7 @@ def warm_up_chains(sampler, rng, state, n, tuning, remaining):
     return state, stack_records(records), tuning
 
 
-def single_warm_up_step(sampler):
+def _single_warm_up_step(sampler):
     """A function (rng, state, tuning, remaining) that makes one step of warm-up."""
     adapt = getattr(sampler, "adapt", None)
 
@@ -383,10 +385,10 @@ class RunProgress:
     def run_single_steps(self, n):
         """n steps of a sampler that makes one step in a call."""
         sampler, state, tuning, rng, warmup, warmed, thin = self.run
-        warm_up_step = single_warm_up_step(sampler)
-        done = self.done
+        warm_up_step = _single_warm_up_step(sampler)
+        n_done = self.done
         try:
-            for done in range(self.done + 1, self.done + n + 1):
+            for n_done in range(self.done + 1, self.done + n + 1):
                 if warmed < warmup:
                     state, tuning = warm_up_step(
                         rng, state, tuning, warmup - warmed - 1
@@ -394,14 +396,14 @@ class RunProgress:
                     warmed += 1
                     continue
                 state, info = sampler.step(rng, state)
-                if (self.total - done) % thin == 0:
+                if (self.total - n_done) % thin == 0:
                     self.store.add_one(state, info)
         except BaseException:
-            done -= 1  # the current step is to be repeated
+            n_done -= 1  # the current step is to be repeated
             raise
         finally:
             self.run = self.run._replace(state=state, tuning=tuning, warmed=warmed)
-            self.done = done
+            self.done = n_done
 
     def run_piece(self, k):
         """At most k steps, all of warm-up or all of draws; returns their number."""

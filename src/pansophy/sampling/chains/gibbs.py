@@ -52,7 +52,7 @@ class GibbsTuning(NamedTuple):
     has_moved: np.ndarray
 
 
-def parse_blocks(conditionals, d):
+def _parse_blocks(conditionals, d):
     """(index, function) of each block; every coordinate must be in one."""
     pairs = conditionals.items() if isinstance(conditionals, dict) else conditionals
     if not isinstance(conditionals, dict) and all(callable(c) for c in conditionals):
@@ -62,8 +62,8 @@ def parse_blocks(conditionals, d):
     for index, conditional in pairs:
         if not callable(conditional):
             raise TypeError(f"the conditional of block {index} must be a function.")
-        one = isinstance(index, (int, np.integer))
-        index = int(index) if one else np.array(list(index), dtype=np.intp)
+        is_one_index = isinstance(index, (int, np.integer))
+        index = int(index) if is_one_index else np.array(list(index), dtype=np.intp)
         block = set(np.atleast_1d(index).tolist())
         if not block or not block <= set(range(d)):
             raise ValueError(
@@ -78,7 +78,7 @@ def parse_blocks(conditionals, d):
     return tuple(blocks)
 
 
-def draw_block(conditional, rng, x, index, batched):
+def _draw_block(conditional, rng, x, index, batched):
     """New values of one block for all chains, shaped as x[:, index]."""
     want = (len(x),) if isinstance(index, int) else (len(x), len(index))
     if batched:
@@ -135,10 +135,10 @@ class Gibbs(Estimator):
         check_params(self)
         x = np.array(position)
         x = x.astype(float) if x.dtype.kind in "iub" and self.log_prob is None else x
-        blocks = parse_blocks(self.conditionals, x.shape[1])
+        blocks = _parse_blocks(self.conditionals, x.shape[1])
         batched = self.batched
         if batched is None:
-            batched = all(accepts_batch(c, x, index) for index, c in blocks)
+            batched = all(_accepts_batch(c, x, index) for index, c in blocks)
         return GibbsState(x, self.value(x), blocks, batched)
 
     def value(self, x):
@@ -155,7 +155,7 @@ class Gibbs(Estimator):
         elif self.scan == "palindromic":
             blocks = blocks + blocks[-2::-1]
         for index, conditional in blocks:
-            x[:, index] = draw_block(conditional, rng, x, index, batched)
+            x[:, index] = _draw_block(conditional, rng, x, index, batched)
 
     def step(self, rng, state) -> tuple[GibbsState, GibbsInfo]:
         """One sweep of every chain."""
@@ -196,14 +196,14 @@ class Gibbs(Estimator):
         return state, trace, GibbsTuning(first, has_moved)
 
 
-def accepts_batch(conditional, x, index) -> bool:
+def _accepts_batch(conditional, x, index) -> bool:
     """Whether a conditional maps (m, d) to blocks of m chains, tried with m != d."""
     m = max(len(x), 2)
     m += m == x.shape[1]
     size = 1 if isinstance(index, int) else len(index)
     try:
         rng = np.random.default_rng(0)
-        out = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
+        block = np.asarray(conditional(rng, np.resize(x, (m, x.shape[1]))))
     except Exception:  # a function of one position may raise anything for a batch
         return False
-    return out.shape in ((m,), (m, size)) and out.size == m * size
+    return block.shape in ((m,), (m, size)) and block.size == m * size

@@ -103,7 +103,7 @@ def leapfrog(value_and_grad, x, p, eps, steps, inv=None):
     return x, p, value
 
 
-def allocate_workspace(state, settings, tuning):
+def _allocate_workspace(state, settings, tuning):
     """Workspace arrays V, F and N of `_hmc.py` for chains at their positions."""
     from . import _hmc as c
 
@@ -127,7 +127,7 @@ def allocate_workspace(state, settings, tuning):
     return V, F, N
 
 
-def run_trajectories(
+def _run_trajectories(
     rng, state, settings, n, tuning: Any = None
 ) -> tuple[HamiltonianState, dict, Any]:
     """n steps of every chain: new state, trace, tuning."""
@@ -135,7 +135,7 @@ def run_trajectories(
 
     m, d = state.position.shape
     seeds = rng.integers(2**64, size=(n, m), dtype=np.uint64)
-    V, F, N = allocate_workspace(state, settings, tuning)
+    V, F, N = _allocate_workspace(state, settings, tuning)
     X, T = np.empty((m, n, d)), np.empty((m, n, len(c.INFO) + 1))
     seeds = np.ascontiguousarray(seeds.T)
     arrays = V, F, N, state.inverse, state.root, seeds, X, T
@@ -149,7 +149,7 @@ def run_trajectories(
             list(threads.run_tasks(partial(advance, i, i + 1) for i in range(m)))
     else:
         with np.errstate(**IGNORE_FLOAT_ERRORS):  # a trajectory may diverge to infinity
-            evaluate_until_done(
+            _evaluate_until_done(
                 density,
                 lambda: c.run_chains(0, m, 0, 0, *arrays),
                 V,
@@ -176,7 +176,7 @@ def run_trajectories(
     return state, {"position": X, "log_prob": T[:, :, -1]} | info, tuning
 
 
-def evaluate_until_done(density, advance, V, F, steps, n):
+def _evaluate_until_done(density, advance, V, F, steps, n):
     """Evaluate a Python density for the compiled loop until all chains made n steps.
 
     A batched function always gets all chains: a matrix product may round a row
@@ -201,10 +201,10 @@ def evaluate_until_done(density, advance, V, F, steps, n):
             return
 
 
-def adapt_sampler(rng, state, settings, n, tuning, remaining, metric):
+def _adapt_sampler(rng, state, settings, n, tuning, remaining, metric):
     """n steps of warm-up with `remaining` more to come: new state, trace, tuning."""
     if tuning is None:
-        state = with_step_size(rng, state)
+        state = _with_step_size(rng, state)
         tuning = adaptation.start_tuning(state.step_size)
     total = tuning.t + n + remaining
     first, ends = adaptation.adaptation_windows(total)
@@ -214,7 +214,7 @@ def adapt_sampler(rng, state, settings, n, tuning, remaining, metric):
     traces = []
     for stop in (*stops, tuning.t + n):
         learning = first <= tuning.t < last
-        state, trace, tuning = run_trajectories(
+        state, trace, tuning = _run_trajectories(
             rng, state, settings, stop - tuning.t, tuning
         )
         traces.append(trace)
@@ -224,7 +224,7 @@ def adapt_sampler(rng, state, settings, n, tuning, remaining, metric):
             inv = adaptation.estimate_inverse_metric(tuning.window, metric == "dense")
             if inv is not None:
                 state = state._replace(inverse=inv, root=adaptation.momentum_root(inv))
-            state = with_step_size(rng, state, again=True)
+            state = _with_step_size(rng, state, again=True)
             tuning = adaptation.start_tuning(state.step_size, stop)
     if remaining == 0:
         state = state._replace(step_size=adaptation.adapted_step_size(tuning.averages))
@@ -232,7 +232,7 @@ def adapt_sampler(rng, state, settings, n, tuning, remaining, metric):
     return state, {key: join(key) for key in traces[0]}, tuning
 
 
-def with_step_size(rng, state, again=False):
+def _with_step_size(rng, state, again=False):
     """The state with an initial step size where it has none yet (or anew)."""
     eps = state.step_size
     if not again and not np.isnan(eps).any():
@@ -266,7 +266,7 @@ class AbstractHamiltonian(Estimator):
                 f"the gradient is not finite at the start of chain {infinite[0]}."
             )
         eps = np.full(m, np.nan if self.step_size is None else float(self.step_size))
-        inv = initial_inverse_metric(self.metric, d)
+        inv = _initial_inverse_metric(self.metric, d)
         return HamiltonianState(
             x, log_prob, grad, eps, inv, adaptation.momentum_root(inv), density
         )
@@ -281,23 +281,23 @@ class AbstractHamiltonian(Estimator):
     def steps(self, rng, state, n) -> tuple[HamiltonianState, dict]:
         """n steps of every chain, the same as `step` n times."""
         if np.isnan(state.step_size).any():  # no warm-up: half of the initial guess
-            state = with_step_size(rng, state)
+            state = _with_step_size(rng, state)
             state = state._replace(step_size=0.5 * state.step_size)
-        return run_trajectories(rng, state, self._trajectory(), n)[:2]
+        return _run_trajectories(rng, state, self._trajectory(), n)[:2]
 
     def warm(
         self, rng, state, n, tuning, remaining
     ) -> tuple[HamiltonianState, dict, Any]:
         """n steps that adapt the sampler, with `remaining` more to come."""
         if self.step_size is not None:
-            return run_trajectories(rng, state, self._trajectory(), n, None)
+            return _run_trajectories(rng, state, self._trajectory(), n, None)
         metric = self.metric if isinstance(self.metric, str) else "unit"
-        return adapt_sampler(
+        return _adapt_sampler(
             rng, state, self._trajectory(), n, tuning, remaining, metric
         )
 
 
-def initial_inverse_metric(metric, d):
+def _initial_inverse_metric(metric, d):
     """The initial inverse metric: identity, or given variances or covariance."""
     if isinstance(metric, str):
         return np.eye(d) if metric == "dense" else np.ones((1, d))

@@ -138,11 +138,11 @@ class IndependenceProposal:
         return y, h.reshape(len(x))
 
 
-def propose_moves(proposal, rng, x):
+def _propose_moves(proposal, rng, x):
     """(y, h) for all chains, from a batched proposal or a function of one position."""
     if getattr(proposal, "batched", False):
-        out = proposal(rng, x)
-        return out if isinstance(out, tuple) else (out, 0.0)
+        proposed = proposal(rng, x)
+        return proposed if isinstance(proposed, tuple) else (proposed, 0.0)
     outs = [proposal(rng, row) for row in x]
     if isinstance(outs[0], tuple):
         y, h = zip(*outs, strict=True)
@@ -179,7 +179,7 @@ class RandomWalkTuning(NamedTuple):
     outer: Any = 0.0
 
 
-def add_to_window(tuning, x, info):
+def _add_to_window(tuning, x, info):
     """Add the positions of one step to the sums of the window."""
     first = tuning.count == 0
     center = x.mean(axis=0) if first else tuning.center
@@ -195,7 +195,7 @@ def add_to_window(tuning, x, info):
     )
 
 
-def estimate_covariance(tuning):
+def _estimate_covariance(tuning):
     """C of eq. (4), or None if a coordinate has not moved."""
     mean = tuning.total / tuning.count
     S = tuning.outer / tuning.count - np.outer(mean, mean)
@@ -257,7 +257,7 @@ class Metropolis(Estimator):
     def step(self, rng, state) -> tuple[MetropolisState, MetropolisInfo]:
         """One move of every chain, eq. (1)."""
         x, log_x, proposal, density = state
-        y, h = propose_moves(proposal, rng, x)
+        y, h = _propose_moves(proposal, rng, x)
         log_y = density.value(y)
         log_ratio = log_y - log_x + h
         alpha = acceptance_probability(log_ratio)
@@ -275,7 +275,7 @@ class Metropolis(Estimator):
         proposal = state.proposal
         if not isinstance(proposal, RandomWalk) or not proposal.adapt:
             return state, None
-        tuning = add_to_window(tuning or RandomWalkTuning(), state.position, info)
+        tuning = _add_to_window(tuning or RandomWalkTuning(), state.position, info)
         d = state.position.shape[1]
         target = self.target_accept or (0.44 if d == 1 else 0.234)
         gain = 2.0 * tuning.k**-0.6
@@ -288,7 +288,7 @@ class Metropolis(Estimator):
         )  # final steps, which adapt the scale only
         ends = tuning.k >= tuning.window and remaining >= last + 2 * tuning.window
         ends |= remaining == last and tuning.k >= 25
-        if ends and (C := estimate_covariance(tuning)) is not None:
+        if ends and (C := _estimate_covariance(tuning)) is not None:
             proposal = RandomWalk(2.38 / np.sqrt(d), C)
             tuning = RandomWalkTuning(tuning.t, window=2 * tuning.window)
         return state._replace(proposal=proposal), tuning

@@ -70,7 +70,7 @@ class TemperingInfo(NamedTuple):
     exchange: np.ndarray  # mean probability (1) of the pairs
 
 
-def tempered_state(state, beta, before=1.0):
+def _tempered_state(state, beta, before=1.0):
     """A sampler state for pi^before converted to pi^beta."""
     density = getattr(state.density, "density", state.density)
     ratio = beta / before
@@ -83,7 +83,7 @@ def tempered_state(state, beta, before=1.0):
     return state._replace(**parts)
 
 
-def swap_positions(a, b, beta_a, beta_b, rows):
+def _swap_positions(a, b, beta_a, beta_b, rows):
     """States a and b with the positions of some chains swapped."""
 
     def with_swapped(own_state, other_state, ratio):
@@ -100,7 +100,7 @@ def swap_positions(a, b, beta_a, beta_b, rows):
     return with_swapped(a, b, beta_a / beta_b), with_swapped(b, a, beta_b / beta_a)
 
 
-def exchange_replicas(rng, replicas, betas, parity):
+def _exchange_replicas(rng, replicas, betas, parity):
     """Exchange every other pair by eq. (1): new replicas and probabilities."""
     replicas = list(replicas)
     probabilities = {}
@@ -109,13 +109,13 @@ def exchange_replicas(rng, replicas, betas, parity):
         rise = b.log_prob / betas[k + 1] - a.log_prob / betas[k]
         probability = np.exp(np.minimum((betas[k] - betas[k + 1]) * rise, 0.0))
         rows = rng.random(len(probability)) < probability
-        pair = swap_positions(a, b, betas[k], betas[k + 1], rows)
+        pair = _swap_positions(a, b, betas[k], betas[k + 1], rows)
         replicas[k], replicas[k + 1] = pair
         probabilities[k] = probability
     return tuple(replicas), probabilities
 
 
-def respace_ladder(betas, probabilities, gain):
+def _respace_ladder(betas, probabilities, gain):
     """Betas with gaps adapted to the exchange probabilities; the ends are fixed."""
     if len(betas) == 1:
         return betas
@@ -170,7 +170,7 @@ class ParallelTempering(Estimator):
             )
         k = np.arange(self.n_replicas) / max(self.n_replicas - 1, 1)
         betas = self.hottest**k
-        replicas = tuple(tempered_state(first, beta) for beta in betas)
+        replicas = tuple(_tempered_state(first, beta) for beta in betas)
         return TemperingState(first.position, first.log_prob, replicas, betas, 0)
 
     def step(self, rng, state) -> tuple[TemperingState, TemperingInfo]:
@@ -196,15 +196,15 @@ class ParallelTempering(Estimator):
                 moved.append((r, trace))
             state, info, probabilities = self._exchange(rng, state, moved)
             gain = 2.0 * (state.t + 10) ** -0.6
-            betas = respace_ladder(state.betas, probabilities, gain)
+            betas = _respace_ladder(state.betas, probabilities, gain)
             pairs = zip(state.replicas, betas, state.betas, strict=True)
-            replicas = tuple(tempered_state(r, new, old) for r, new, old in pairs)
+            replicas = tuple(_tempered_state(r, new, old) for r, new, old in pairs)
             state = state._replace(replicas=replicas, betas=betas)
             records.append(step_record(state, info))
         return state, stack_records(records), tuning
 
     def _exchange(self, rng, state, moved):
-        replicas, probabilities = exchange_replicas(
+        replicas, probabilities = _exchange_replicas(
             rng, [r for r, _ in moved], state.betas, state.t
         )
         m = len(state.position)

@@ -44,14 +44,14 @@ class SliceInfo(NamedTuple):
     length: np.ndarray  # mean |move| of a coordinate, in units of w
 
 
-def value_with_coordinate(density, x, j, value, rows):
+def _value_with_coordinate(density, x, j, value, rows):
     """log pi of the rows with coordinate j replaced."""
     y = x[rows].copy()
     y[:, j] = value
     return density.value(y)
 
 
-def step_out_interval(density, x, j, height, low, high, w, max_steps, rng):
+def _step_out_interval(density, x, j, height, low, high, w, max_steps, rng):
     """Step out the ends of an interval, at most max_steps in all; numbers of calls."""
     m = len(x)
     left_budget = np.floor(max_steps * rng.random(m)).astype(
@@ -67,7 +67,7 @@ def step_out_interval(density, x, j, height, low, high, w, max_steps, rng):
         while rows.size:
             calls[rows] += 1
             rows = rows[
-                value_with_coordinate(density, x, j, end[rows], rows) > height[rows]
+                _value_with_coordinate(density, x, j, end[rows], rows) > height[rows]
             ]
             end[rows] += sign * w
             budget[rows] -= 1
@@ -75,14 +75,14 @@ def step_out_interval(density, x, j, height, low, high, w, max_steps, rng):
     return calls
 
 
-def shrink_interval(density, x, j, height, low, high, log_prob, rng):
+def _shrink_interval(density, x, j, height, low, high, log_prob, rng):
     """Draw points of the slice within [low, high] into x; numbers of calls."""
     calls = np.zeros(len(x))
     rows = np.arange(len(x))
     current = x[:, j].copy()
     while rows.size:
         v = low[rows] + rng.random(rows.size) * (high[rows] - low[rows])
-        value = value_with_coordinate(density, x, j, v, rows)
+        value = _value_with_coordinate(density, x, j, v, rows)
         calls[rows] += 1
         inside = value > height[rows]
         inside |= v == current[rows]  # the interval has shrunk to a point
@@ -90,9 +90,9 @@ def shrink_interval(density, x, j, height, low, high, log_prob, rng):
         x[accepted, j] = v[inside]
         log_prob[accepted] = np.where(v == current[rows], log_prob[rows], value)[inside]
         rows, v = rows[~inside], v[~inside]
-        below = v < current[rows]
-        low[rows[below]] = v[below]
-        high[rows[~below]] = v[~below]
+        is_low_side = v < current[rows]
+        low[rows[is_low_side]] = v[is_low_side]
+        high[rows[~is_low_side]] = v[~is_low_side]
     return calls
 
 
@@ -141,7 +141,7 @@ class SliceSampler(Estimator):
     def step(self, rng, state) -> tuple[SliceState, SliceInfo]:
         """Update all coordinates by eq. (1) and (2)."""
         x, log_prob, w, density = state
-        before = x
+        x_before = x
         x = x.copy()
         log_prob = log_prob.copy()
         m, d = x.shape
@@ -150,11 +150,11 @@ class SliceSampler(Estimator):
             height = log_prob - rng.standard_exponential(m)  # log u, eq. (1)
             low = x[:, j] - w[j] * rng.random(m)
             high = low + w[j]
-            calls += step_out_interval(
+            calls += _step_out_interval(
                 density, x, j, height, low, high, w[j], self.max_steps, rng
             )
-            calls += shrink_interval(density, x, j, height, low, high, log_prob, rng)
-        length = (np.abs(x - before) / w).mean(axis=1)
+            calls += _shrink_interval(density, x, j, height, low, high, log_prob, rng)
+        length = (np.abs(x - x_before) / w).mean(axis=1)
         return SliceState(x, log_prob, w, density), SliceInfo(calls, length)
 
     def adapt(self, state, info, tuning, remaining) -> tuple[SliceState, Any]:

@@ -16,21 +16,21 @@ LOG_2 = math.log(2.0)
 
 
 @compiled(inner=True, refcount=True)
-def data_vector(table, i):
+def _data_vector(table, i):
     """Data array i, of one axis."""
     return carray(float64_pointer(table[TABLE_SLOT * i]), (table[TABLE_SLOT * i + 1],))
 
 
 @compiled(inner=True, refcount=True)
-def data_matrix(table, i):
+def _data_matrix(table, i):
     """Data array i, of two axes."""
-    at = TABLE_SLOT * i
-    return carray(float64_pointer(table[at]), (table[at + 1], table[at + 2]))
+    entry = TABLE_SLOT * i
+    return carray(float64_pointer(table[entry]), (table[entry + 1], table[entry + 2]))
 
 
 def diagonal_normal_log_density(x, g, d, table):
     """-1/2 sum p_j (x_j - mu_j)^2."""
-    mu, p = data_vector(table, 0), data_vector(table, 1)
+    mu, p = _data_vector(table, 0), _data_vector(table, 1)
     total = 0.0
     for j in range(d):
         e = x[j] - mu[j]
@@ -41,8 +41,8 @@ def diagonal_normal_log_density(x, g, d, table):
 
 def dense_normal_log_density(x, g, d, table):
     """-1/2 (x - mu)' P (x - mu)."""
-    mu = data_vector(table, 0)
-    P = data_matrix(table, 1)
+    mu = _data_vector(table, 0)
+    P = _data_matrix(table, 1)
     for j in range(d):
         g[j] = 0.0
     for i in range(0, d - 1, 2):  # two rows of P, which is symmetric, at a time
@@ -60,7 +60,7 @@ def dense_normal_log_density(x, g, d, table):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def block_scores(Z, x, f):
+def _block_scores(Z, x, f):
     """f = Z' x, four rows of Z at a time, then the remaining rows."""
     d = Z.shape[0]
     for i in range(BLOCK_ROWS):
@@ -75,7 +75,7 @@ def block_scores(Z, x, f):
 
 
 @compiled(inner=True, fastmath=FASTMATH)
-def add_block_gradient(Z, f, g):
+def _add_block_gradient(Z, f, g):
     """g += Z f, two rows of Z at a time."""
     d = Z.shape[0]
     for j in range(0, d - 1, 2):
@@ -99,8 +99,8 @@ def logistic_log_density(px, pg, d, table):
     last block is filled with `spare` rows of zeros. The factors 1 + exp(-|f|) of a
     block are multiplied, so that only one logarithm is needed.
     """
-    q = data_vector(table, 1)
-    spare = data_vector(table, 2)[0]
+    q = _data_vector(table, 1)
+    spare = _data_vector(table, 2)[0]
     blocks = carray(float64_pointer(table[0]), (table[1], table[2], BLOCK_ROWS))
     x, g = carray(px, (d,)), carray(pg, (d,))
     total = spare * LOG_2
@@ -112,7 +112,7 @@ def logistic_log_density(px, pg, d, table):
     powers = bits.view(np.float64)
     for k in range(blocks.shape[0]):
         Z = blocks[k]
-        block_scores(Z, x, f)
+        _block_scores(Z, x, f)
         for i in range(BLOCK_ROWS):
             e[i] = -abs(f[i])
         exp_in_place(e, bits, powers)
@@ -122,7 +122,7 @@ def logistic_log_density(px, pg, d, table):
             product *= 1.0 + e[i]
             f[i] = (e[i] if f[i] > 0 else 1.0) / (1.0 + e[i])  # 1 - sigmoid(f)
         total -= math.log(product)
-        add_block_gradient(Z, f, g)
+        _add_block_gradient(Z, f, g)
     return total
 
 
@@ -131,9 +131,9 @@ def linear_log_density(x, g, d, table):
 
     From the sums G = X'X, c = X'y, t = y'y and n: rows of the data are not needed.
     """
-    G = data_matrix(table, 0)
-    c = data_vector(table, 1)
-    settings = data_vector(table, 2)
+    G = _data_matrix(table, 0)
+    c = _data_vector(table, 1)
+    settings = _data_vector(table, 2)
     t, n, q, r = settings[0], settings[1], settings[2], settings[3]
     p = d - 1
     u = math.exp(-2.0 * x[p])  # 1 / s^2
@@ -153,7 +153,7 @@ def linear_log_density(x, g, d, table):
 
 def eight_schools_log_density(x, g, d, table):
     """y_i ~ N(mu + tau z_i, sigma_i^2), x = (mu, log tau, z), priors as in the text."""
-    y, sigma = data_vector(table, 0), data_vector(table, 1)
+    y, sigma = _data_vector(table, 0), _data_vector(table, 1)
     tau = math.exp(x[1])
     c = tau * tau / 25.0  # tau ~ half-Cauchy(5), mu ~ N(0, 25)
     total = -0.02 * x[0] * x[0] + x[1] - math.log(1.0 + c)
@@ -172,7 +172,7 @@ def eight_schools_log_density(x, g, d, table):
 
 def funnel_log_density(x, g, d, table):
     """v = x_0 ~ N(0, scale^2), x_j ~ N(0, exp(v))."""
-    scale = data_vector(table, 0)[0]
+    scale = _data_vector(table, 0)[0]
     u = math.exp(-x[0])
     square = 0.0
     for j in range(1, d):
@@ -185,7 +185,7 @@ def funnel_log_density(x, g, d, table):
 
 def banana_log_density(x, g, d, table):
     """x_0 ~ N(0, s^2), x_1 ~ N(b (x_0^2 - s^2), 1)."""
-    settings = data_vector(table, 0)
+    settings = _data_vector(table, 0)
     s, b = settings[0], settings[1]
     r = x[1] - b * (x[0] * x[0] - s * s)
     g[0] = -x[0] / (s * s) + 2.0 * b * x[0] * r

@@ -26,8 +26,8 @@ def evaluate_rows(address, X, G, table, out):
     x = X.ctypes.data
     g = G.ctypes.data
     for i in range(m):
-        at = 8 * d * i
-        out[i] = call_density(address, x + at, g + at, d, table)
+        byte_offset = 8 * d * i
+        out[i] = call_density(address, x + byte_offset, g + byte_offset, d, table)
 
 
 DENSITY_SOURCE = """
@@ -50,17 +50,17 @@ def compile_density(log_prob, grad, ndims):
     """The C function of Numba functions log_prob(x, *data) and grad(x, *data)."""
     names, lines = [], []
     for i, n in enumerate(ndims):
-        at = TABLE_SLOT * i
-        shape = "".join(f"table[{at + 1 + k}], " for k in range(n))
-        lines.append(f"    a{i} = carray(float64_pointer(table[{at}]), ({shape}))")
+        entry = TABLE_SLOT * i
+        shape = "".join(f"table[{entry + 1 + k}], " for k in range(n))
+        lines.append(f"    a{i} = carray(float64_pointer(table[{entry}]), ({shape}))")
         names.append(f", a{i}")
-    given = "".join(names)
+    arguments = "".join(names)
     if grad is True:
-        value = f"        v, s = f(x{given})" + GRADIENT_SOURCE
+        value = f"        v, s = f(x{arguments})" + GRADIENT_SOURCE
     elif grad is None:
-        value = f"        return f(x{given})"
+        value = f"        return f(x{arguments})"
     else:
-        value = f"        v, s = f(x{given}), grad(x{given})" + GRADIENT_SOURCE
+        value = f"        v, s = f(x{arguments}), grad(x{arguments})" + GRADIENT_SOURCE
     source = DENSITY_SOURCE.format(data="\n".join(lines), value=value)
     scope = {"f": log_prob, "grad": grad, "carray": carray, "np": np}
     scope["float64_pointer"] = float64_pointer

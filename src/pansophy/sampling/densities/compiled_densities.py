@@ -29,7 +29,7 @@ SCHOOL_ERRORS = (15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0)
 
 
 @cache
-def compiled_function(name):
+def _compiled_function(name):
     """The compiled function of a density, from the disk cache if possible."""
     from ...core.loops.compiled import FASTMATH
     from ...core.loops.loop_cache import compiled_callback
@@ -52,18 +52,18 @@ class CompiledDensity:
 
     def as_target(self) -> CompiledTarget:
         """The target density that samplers use."""
-        return CompiledTarget(compiled_function(self.function), self.data, self.dim)
+        return CompiledTarget(_compiled_function(self.function), self.data, self.dim)
 
     def __call__(self, x):
         x = np.asarray(x, dtype=float)
-        out = self.as_target().value(np.atleast_2d(x))
-        return out if x.ndim == 2 else float(out[0])
+        log_density = self.as_target().value(np.atleast_2d(x))
+        return log_density if x.ndim == 2 else float(log_density[0])
 
     def __repr__(self):
         return f"CompiledDensity({self.function}, {self.dim} dimensions)"
 
 
-def check_design(X, y, intercept):
+def _check_design(X, y, intercept):
     """X (n, d) and y (n,) checked; X with a leading column of ones for an intercept."""
     X = np.asarray(X, dtype=float)
     y = np.asarray(y).ravel()
@@ -114,7 +114,7 @@ def logistic_density(X, y, *, scale=1.0, intercept=False) -> CompiledDensity:
 
     The first coefficient is the intercept, if there is one.
     """
-    X, y = check_design(X, y, intercept)
+    X, y = _check_design(X, y, intercept)
     labels = np.unique(y)
     if len(labels) > 2:
         raise ValueError(f"y must hold two labels, got {len(labels)}.")
@@ -132,7 +132,7 @@ def logistic_density(X, y, *, scale=1.0, intercept=False) -> CompiledDensity:
 
 def linear_density(X, y, *, scale=1.0, noise=1.0, intercept=False) -> CompiledDensity:
     """Posterior of a linear regression; coefficients, then log s."""
-    X, y = check_design(X, y, intercept)
+    X, y = _check_design(X, y, intercept)
     y = y.astype(float)
     settings = np.array([y @ y, len(y), float(scale) ** -2, float(noise)])
     return CompiledDensity(

@@ -27,14 +27,14 @@ from ...core.numerics import LOG_2PI, softmax, xlogy
 from ...distributions import Gamma, Normal
 
 
-def expected_log_gamma(g):
+def _expected_log_gamma(g):
     """E log t of a Gamma."""
     return digamma(g.shape) - np.log(g.rate)
 
 
-def expected_gamma_log_density(g, a, b):
+def _expected_gamma_log_density(g, a, b):
     """E log Gamma(t; a, b) under a Gamma g, summed over coordinates."""
-    value = a * np.log(b) - gammaln(a) + (a - 1) * expected_log_gamma(g) - b * g.mean
+    value = a * np.log(b) - gammaln(a) + (a - 1) * _expected_log_gamma(g) - b * g.mean
     return float(np.sum(value))
 
 
@@ -146,10 +146,10 @@ class NormalSample:
         n = len(np.asarray(self.x))
         k0 = self.strength
         data_square, prior_square = self.squares(q)
-        log_t = float(expected_log_gamma(t))
+        log_t = float(_expected_log_gamma(t))
         fit = 0.5 * (n * (log_t - LOG_2PI) - float(t.mean) * data_square)
         fit += 0.5 * (np.log(k0) + log_t - LOG_2PI - float(t.mean) * k0 * prior_square)
-        fit += expected_gamma_log_density(t, self.shape, self.rate)
+        fit += _expected_gamma_log_density(t, self.shape, self.rate)
         return float(fit + float(q["mean"].entropy) + float(t.entropy))
 
 
@@ -221,11 +221,12 @@ class LinearARD:
         alpha = q["alpha"]
         square = w.mean**2 + np.diag(w.cov)
         fit = 0.5 * (
-            n * (float(expected_log_gamma(t)) - LOG_2PI) - float(t.mean) * self.error(q)
+            n * (float(_expected_log_gamma(t)) - LOG_2PI)
+            - float(t.mean) * self.error(q)
         )
-        fit += 0.5 * np.sum(expected_log_gamma(alpha) - LOG_2PI - alpha.mean * square)
+        fit += 0.5 * np.sum(_expected_log_gamma(alpha) - LOG_2PI - alpha.mean * square)
         for g in (t, alpha):
-            fit += expected_gamma_log_density(g, self.shape, self.rate) + float(
+            fit += _expected_gamma_log_density(g, self.shape, self.rate) + float(
                 g.entropy
             )
         d = len(w.mean)
@@ -253,7 +254,7 @@ class DiscreteField:
     @cached_property
     def logs(self):
         """(variables, log table) of each factor."""
-        out = []
+        log_tables = []
         for f in self.factors:
             pair = (f.variables, f.values) if hasattr(f, "variables") else f
             variables = tuple(pair[0])
@@ -269,17 +270,19 @@ class DiscreteField:
                     f"the table over variables {variables} holds values that are not "
                     "positive; mean field needs positive tables."
                 )
-            out.append((variables, np.log(values) + getattr(f, "log_scale", 0.0)))
-        return out
+            log_tables.append(
+                (variables, np.log(values) + getattr(f, "log_scale", 0.0))
+            )
+        return log_tables
 
     @cached_property
     def touching(self):
         """Factors of each variable."""
-        out: list[list] = [[] for _ in self.sizes]
+        factors_of: list[list] = [[] for _ in self.sizes]
         for f in self.logs:
             for v in f[0]:
-                out[v].append(f)
-        return out
+                factors_of[v].append(f)
+        return factors_of
 
     def start(self):
         return {f"z{v}": np.full(k, 1.0 / k) for v, k in enumerate(self.sizes)}
@@ -293,16 +296,16 @@ class DiscreteField:
         """softmax of the expected log tables given each state of v."""
         total = np.zeros(self.sizes[v])
         for variables, table in self.touching[v]:
-            total += expected_table(table, variables, q, keep=v)
+            total += _expected_table(table, variables, q, keep=v)
         return softmax(total)
 
     def bound(self, q):
-        fit = sum(float(expected_table(t, v, q)) for v, t in self.logs)
+        fit = sum(float(_expected_table(t, v, q)) for v, t in self.logs)
         entropies = -sum(float(np.sum(xlogy(p, p))) for p in q.values())
         return fit + entropies
 
 
-def expected_table(table, variables, q, keep=None):
+def _expected_table(table, variables, q, keep=None):
     """Expected table under q over all its variables except `keep`."""
     for axis in reversed(range(len(variables))):
         if variables[axis] != keep:

@@ -70,7 +70,7 @@ def simplex(size) -> ParameterBlock:
     return ParameterBlock("simplex", size)
 
 
-def stick_breaking(xp, u):
+def _stick_breaking(xp, u):
     """Stick breaking: z, r (..., k - 1), the last part, and log of z (1 - z) r."""
     k = u.shape[-1] + 1
     v = u - xp.asarray(np.log(np.arange(k - 1, 0, -1)), dtype=u.dtype)
@@ -81,7 +81,7 @@ def stick_breaking(xp, u):
     return z, xp.exp(log_r), xp.exp(log_left[..., -1]), log_less + log_r - log1pexp(-v)
 
 
-def to_constrained(part, u):
+def _to_constrained(part, u):
     """x and log |det| (...,) of one block, NumPy or torch."""
     xp = namespace(u)
     if part.kind == "real":
@@ -92,11 +92,11 @@ def to_constrained(part, u):
         width = part.high - part.low
         log = np.log(width) - log1pexp(u) - log1pexp(-u)
         return part.low + width * sigmoid(u), xp.sum(log, axis=-1)
-    z, r, last, log = stick_breaking(xp, u)
+    z, r, last, log = _stick_breaking(xp, u)
     return xp.concat([r * z, last[..., None]], axis=-1), xp.sum(log, axis=-1)
 
 
-def unconstrained_gradient(part, u, g):
+def _unconstrained_gradient(part, u, g):
     """Gradient (2) in u of one block from that in x, NumPy."""
     if part.kind == "real":
         return g
@@ -105,15 +105,15 @@ def unconstrained_gradient(part, u, g):
     s = sigmoid(u)
     if part.kind == "interval":
         return g * (part.high - part.low) * s * (1 - s) + 1 - 2 * s
-    z, r, last, _ = stick_breaking(namespace(u), u)
+    z, r, last, _ = _stick_breaking(namespace(u), u)
     k = part.size
     x = np.concatenate([r * z, last[..., None]], axis=-1)
     # a larger z_i reduces all later parts: d x_j / d u_i = -z_i x_j for j > i
     later = np.cumsum((g * x)[..., ::-1], axis=-1)[..., ::-1][..., 1:]
-    own = g[..., :-1] * x[..., :-1] * (1 - z) - z * later
+    own_term = g[..., :-1] * x[..., :-1] * (1 - z) - z * later
     # log det: log z_i (1 - z_i) gives 1 - 2 z_i, each later log r_j gives -z_i
-    after = np.arange(k - 2, -1, -1)
-    return own + 1 - 2 * z - after * z
+    n_later = np.arange(k - 2, -1, -1)
+    return own_term + 1 - 2 * z - n_later * z
 
 
 @dataclass(eq=False)
@@ -140,11 +140,11 @@ class UnconstrainedDensity:
         if u.shape[-1] != self.dim:
             raise ValueError(f"u must have {self.dim} coordinates, got {u.shape[-1]}.")
         xp = namespace(u)
-        at = 0
+        start = 0
         results = []
         for p in self.parts:
-            results.append(to_constrained(p, u[..., at : at + p.free]))
-            at += p.free
+            results.append(_to_constrained(p, u[..., start : start + p.free]))
+            start += p.free
         x = xp.concat([x for x, _ in results], axis=-1)
         return x, sum(log for _, log in results)
 
@@ -159,16 +159,16 @@ class UnconstrainedDensity:
         x = self.constrain_with_log_det(u)[0]
         g = self.log_prob(x)[1] if self.grad is True else self.grad(x)
         g = np.asarray(g, dtype=float)
-        at = 0
-        to = 0
-        out = []
+        start = 0
+        x_start = 0
+        gradients = []
         for p in self.parts:
-            part = unconstrained_gradient(
-                p, u[..., at : at + p.free], g[..., to : to + p.size]
+            part = _unconstrained_gradient(
+                p, u[..., start : start + p.free], g[..., x_start : x_start + p.size]
             )
-            out.append(part)
-            at, to = at + p.free, to + p.size
-        return np.concatenate(out, axis=-1)
+            gradients.append(part)
+            start, x_start = start + p.free, x_start + p.size
+        return np.concatenate(gradients, axis=-1)
 
     def as_target(self):
         """The target density that samplers use."""

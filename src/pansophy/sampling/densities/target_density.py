@@ -32,14 +32,14 @@ GRADIENT_NEEDED = (
 )
 
 
-def is_log_density(f) -> bool:
+def _is_log_density(f) -> bool:
     """Whether f can be used as a log density."""
     return callable(f) or any(hasattr(f, a) for a in ("log_prob", "as_target", "value"))
 
 
 # parameter rules of samplers
 LogProb = Annotated[
-    Any, ParameterRule("a function, a distribution or a target", is_log_density)
+    Any, ParameterRule("a function, a distribution or a target", _is_log_density)
 ]
 GradientFunction = Annotated[
     Any,
@@ -54,14 +54,14 @@ def takes_batch(log_prob, x) -> bool:
     m = max(len(x), 2)
     m += m == x.shape[1]
     try:
-        out = log_prob(np.resize(x, (m, x.shape[1])))
-        out = out[0] if isinstance(out, tuple) else out
-        return tuple(np.shape(out)) == (m,)
+        value = log_prob(np.resize(x, (m, x.shape[1])))
+        value = value[0] if isinstance(value, tuple) else value
+        return tuple(np.shape(value)) == (m,)
     except Exception:  # a function of one position may raise anything for a batch
         return False
 
 
-def as_scalar(value) -> float:
+def _as_scalar(value) -> float:
     """A float from an array of one number."""
     value = np.asarray(value, dtype=float)
     if value.size != 1:
@@ -102,7 +102,7 @@ class NumpyTarget:
             f = lambda x, *data: self.log_prob(x, *data)[0]
         if self.batched:
             return self.shaped(np.asarray(f(x, *data), dtype=float), x)
-        return np.array([as_scalar(f(row, *data)) for row in x])
+        return np.array([_as_scalar(f(row, *data)) for row in x])
 
     def value_and_grad(self, x):
         """log pi (m,) and its gradient (m, d)."""
@@ -110,14 +110,14 @@ class NumpyTarget:
         if self.grad is None:
             raise TypeError(GRADIENT_NEEDED)
         f, slope = self.log_prob, self.grad
-        both = lambda x: (f(x, *self.data), slope(x, *self.data))
+        evaluate_rows = lambda x: (f(x, *self.data), slope(x, *self.data))
         if slope is True:
-            both = lambda x: f(x, *self.data)
+            evaluate_rows = lambda x: f(x, *self.data)
         if self.batched:
-            v, g = (np.asarray(a, dtype=float) for a in both(x))
+            v, g = (np.asarray(a, dtype=float) for a in evaluate_rows(x))
         else:
-            pairs = [both(row) for row in x]
-            v = np.array([as_scalar(v) for v, _ in pairs])
+            pairs = [evaluate_rows(row) for row in x]
+            v = np.array([_as_scalar(v) for v, _ in pairs])
             g = np.array([np.asarray(g, dtype=float) for _, g in pairs])
         if g.shape != x.shape:
             expected, shape = (
@@ -220,27 +220,29 @@ class CompiledTarget:
 TargetDensity = NumpyTarget | TorchTarget | CompiledTarget
 
 
-def log_prob_of(distribution, x):
+def _log_prob_of(distribution, x):
     """log p of rows or tensors, whatever the parameters of p are kept in."""
     if is_torch(x):
-        distribution = with_tensors(distribution, x)
+        distribution = _with_tensors(distribution, x)
     return distribution.log_prob(x)
 
 
-def with_tensors(part, like):
+def _with_tensors(part, like):
     """A distribution, parts included, whose NumPy parameters are tensors."""
     import torch
 
     if isinstance(part, np.ndarray) and part.dtype.kind == "f":
         return torch.as_tensor(part, dtype=like.dtype, device=like.device)
     if is_dataclass(part) and not isinstance(part, type):
-        given = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
-        changed = {name: with_tensors(value, like) for name, value in given.items()}
+        parameters = {f.name: getattr(part, f.name) for f in fields(part) if f.init}
+        changed = {
+            name: _with_tensors(value, like) for name, value in parameters.items()
+        }
         return replace(part, **changed)  # pyrefly: ignore
     if type(part) is list:
-        return [with_tensors(item, like) for item in part]
+        return [_with_tensors(item, like) for item in part]
     if type(part) is tuple:
-        return tuple(with_tensors(item, like) for item in part)
+        return tuple(_with_tensors(item, like) for item in part)
     return part
 
 
@@ -282,7 +284,7 @@ def as_target_density(
     if hasattr(log_prob, "as_target"):
         return log_prob.as_target()
     if not callable(log_prob) and is_dataclass(log_prob):
-        log_prob = partial(log_prob_of, log_prob)
+        log_prob = partial(_log_prob_of, log_prob)
     elif not callable(log_prob):
         log_prob = getattr(log_prob, "log_prob", None)
     if not callable(log_prob) or not (grad is None or grad is True or callable(grad)):

@@ -43,7 +43,7 @@ class TangentHull(NamedTuple):
     log_mass: np.ndarray  # (k,) log of the integral of exp(u) over each piece
 
 
-def tangent_hull(x, h, slope, low, high) -> TangentHull:
+def _tangent_hull(x, h, slope, low, high) -> TangentHull:
     """The envelope of tangents at x."""
     order = np.argsort(x)
     x = x[order]
@@ -83,7 +83,7 @@ def tangent_hull(x, h, slope, low, high) -> TangentHull:
     return TangentHull(x, h, slope, z, log_mass)
 
 
-def draw_from_hull(hull, n, rng):
+def _draw_from_hull(hull, n, rng):
     """n draws of exp(u) and their pieces."""
     w = np.exp(hull.log_mass - hull.log_mass.max())
     j = np.searchsorted(np.cumsum(w) / w.sum(), rng.random(n))
@@ -101,7 +101,7 @@ def draw_from_hull(hull, n, rng):
     return np.where(flat, a + U * np.where(flat, b - a, 0.0), steep), j
 
 
-def initial_tangents(f, slope_of, init, support):
+def _initial_tangents(f, slope_of, init, support):
     """Initial tangents: at `init`, and further outwards until the tails decrease."""
     low, high = support
     x = np.unique(np.asarray(init, dtype=float))
@@ -160,9 +160,9 @@ def adaptive_rejection(
     low, high = (float(end) for end in support)
     rng = make_rng(random_state)
     f = lambda x: np.asarray(log_prob(x), dtype=float)
-    slope_of = grad or (lambda x: central_differences(f, x, low, high))
-    x = initial_tangents(f, slope_of, init, (low, high))
-    envelope = tangent_hull(x, f(x), np.asarray(slope_of(x), dtype=float), low, high)
+    slope_of = grad or (lambda x: _central_differences(f, x, low, high))
+    x = _initial_tangents(f, slope_of, init, (low, high))
+    envelope = _tangent_hull(x, f(x), np.asarray(slope_of(x), dtype=float), low, high)
     accepted = []
     n_found = 0
     n_proposed = 0
@@ -171,9 +171,9 @@ def adaptive_rejection(
         size = min(
             max(8, n_proposed), n - n_found + 8
         )  # small blocks while the envelope is poor
-        x, j = draw_from_hull(envelope, size, rng)
+        x, j = _draw_from_hull(envelope, size, rng)
         log_ratio = f(x) - (envelope.h[j] + (x - envelope.x[j]) * envelope.slope[j])
-        check_concavity(log_ratio, x)
+        _check_concavity(log_ratio, x)
         accept = is_accepted(log_ratio, 0.0, acceptance_threshold(1.0, size, rng))
         accepted.append(x[accept])
         n_proposed, n_found = n_proposed + size, n_found + int(accept.sum())
@@ -184,7 +184,7 @@ def adaptive_rejection(
         if new.size and n_found < n:
             x = np.concatenate([envelope.x, new])
             h = np.concatenate([envelope.h, f(new)])
-            envelope = tangent_hull(
+            envelope = _tangent_hull(
                 x, h, np.concatenate([envelope.slope, slope_of(new)]), low, high
             )
     sizes = np.array(masses)  # block size times envelope mass: Z = mass * mean ratio
@@ -196,7 +196,7 @@ def adaptive_rejection(
     )
 
 
-def central_differences(f, x, low, high):
+def _central_differences(f, x, low, high):
     """Central differences, one-sided next to an end of the support."""
     x = np.asarray(x, dtype=float)
     e = 6e-6 * np.maximum(np.abs(x), 1e-3)
@@ -205,7 +205,7 @@ def central_differences(f, x, low, high):
     return (f(b) - f(a)) / (b - a)
 
 
-def check_concavity(log_ratio, x):
+def _check_concavity(log_ratio, x):
     """Raise where h crosses a tangent or is not a number."""
     i = int(np.argmax(np.where(np.isnan(log_ratio), np.inf, log_ratio)))
     if np.isnan(log_ratio[i]):

@@ -26,7 +26,7 @@ from ...params import check_count
 from ..densities.distribution_interface import as_distribution, draw_samples
 
 
-def conditional_parents(name, conditional, names):
+def _conditional_parents(name, conditional, names):
     """Names of the parents of a variable, and whether its function takes rng."""
     if (
         hasattr(conditional, "sample")
@@ -88,7 +88,7 @@ def ancestral_sample(conditionals, n=1, *, batched=True, random_state=None):
     rng = make_rng(random_state)
     number = {name: i for i, name in enumerate(names)}
     signatures = {
-        k: conditional_parents(k, conditional, names)
+        k: _conditional_parents(k, conditional, names)
         for k, conditional in conditionals.items()
     }
     parents = [tuple(number[p] for p in signatures[k][0]) for k in names]
@@ -100,20 +100,20 @@ def ancestral_sample(conditionals, n=1, *, batched=True, random_state=None):
             is_function = callable(conditional) and not hasattr(conditional, "sample")
             is_function = is_function and not hasattr(conditional, "rvs")
             x = (
-                draw_batch(conditional(), n, rng)
+                _draw_batch(conditional(), n, rng)
                 if is_function
                 else draw_samples(as_distribution(conditional), n, rng)
             )
         elif batched:
             extra = {"rng": rng} if wants_rng else {}
-            x = draw_batch(
+            x = _draw_batch(
                 conditional(**extra, **{p: values[p] for p in parents_of_name}), n, rng
             )
         else:
             extra = {"rng": rng} if wants_rng else {}
             rows = ({p: values[p][j] for p in parents_of_name} for j in range(n))
             x = np.stack(
-                [draw_single(conditional(**extra, **row), rng) for row in rows]
+                [_draw_single(conditional(**extra, **row), rng) for row in rows]
             )
         x = x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
         if x.ndim == 0 or len(x) != n:
@@ -125,7 +125,7 @@ def ancestral_sample(conditionals, n=1, *, batched=True, random_state=None):
     return {name: values[name] for name in names}
 
 
-def draw_batch(out, n, rng):
+def _draw_batch(out, n, rng):
     """n values from the output of a conditional: values, a distribution or a batch."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(size=n, random_state=rng))
@@ -136,7 +136,7 @@ def draw_batch(out, n, rng):
     return np.asarray(out.sample(1, rng))[0]
 
 
-def draw_single(out, rng):
+def _draw_single(out, rng):
     """One value from the output of a conditional of one draw."""
     if hasattr(out, "rvs"):
         return np.asarray(out.rvs(random_state=rng))

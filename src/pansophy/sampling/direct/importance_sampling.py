@@ -71,7 +71,7 @@ class ImportanceResult(NamedTuple):
         )
 
 
-def fit_generalized_pareto(x):
+def _fit_generalized_pareto(x):
     """Shape k and scale of the generalised Pareto distribution of ascending x > 0.
 
     The posterior mean over a grid of theta = -k / scale, to which the likelihood can be
@@ -124,7 +124,7 @@ def pareto_smooth(log_weights) -> ParetoSmoothed:
     excess = np.exp(L[tail] - top) - np.exp(threshold - top)
     if not excess[-1] > 1e-12:  # equal weights have no tail
         return ParetoSmoothed(L, -np.inf)
-    k, scale = fit_generalized_pareto(np.maximum(excess, 1e-300))
+    k, scale = _fit_generalized_pareto(np.maximum(excess, 1e-300))
     if np.isfinite(k):
         p = (np.arange(M) + 0.5) / M
         quantiles = (
@@ -212,12 +212,12 @@ def importance_sample(
         value = W @ F
         se = np.sqrt(np.square(W) @ np.square(F - value))
         ess = effective_sample_size(W)
-    warn_degenerate_weights(ess, k, n)
-    out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    return ImportanceResult(out(value), out(se), ess, k, log_z, x, W)
+    _warn_degenerate_weights(ess, k, n)
+    as_result = (lambda a: float(a[0])) if flat else (lambda a: a)
+    return ImportanceResult(as_result(value), as_result(se), ess, k, log_z, x, W)
 
 
-def warn_degenerate_weights(ess, k, n):
+def _warn_degenerate_weights(ess, k, n):
     """Warn about unreliable weights."""
     problems = []
     if ess < max(DEGENERATE_SHARE * n, 2.0):

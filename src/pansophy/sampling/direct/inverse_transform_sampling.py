@@ -70,8 +70,8 @@ def inverse_transform(
     >>> inverse_transform(4, pmf=(["a", "b"], [0.3, 0.7]), u=[0, 0.3, 0.31, 1])
     array(['a', 'a', 'b', 'b'], dtype='<U1')
     """
-    given = [k for k in (quantile, cdf, table, pmf) if k is not None]
-    if len(given) != 1:
+    sources = [k for k in (quantile, cdf, table, pmf) if k is not None]
+    if len(sources) != 1:
         raise ValueError("give exactly one of quantile, cdf, table and pmf.")
     U = make_rng(random_state).random(size) if u is None else np.asarray(u, dtype=float)
     if u is not None:
@@ -81,15 +81,15 @@ def inverse_transform(
     if quantile is not None:
         return np.asarray(quantile(U)).reshape(U.shape)
     if cdf is not None:
-        return invert_cdf(cdf, U.ravel(), support).reshape(U.shape)
+        return _invert_cdf(cdf, U.ravel(), support).reshape(U.shape)
     if table is not None:
         x, F = table
-        return invert_table(x, F, U)
+        return _invert_table(x, F, U)
     values, p = pmf
-    return invert_pmf(values, p, U)
+    return _invert_pmf(values, p, U)
 
 
-def invert_table(x, F, U):
+def _invert_table(x, F, U):
     """Quantiles of a tabulated CDF by linear interpolation."""
     x, F = np.asarray(x, dtype=float), np.asarray(F, dtype=float)
     if x.ndim != 1 or x.shape != F.shape or len(x) < 2:
@@ -106,7 +106,7 @@ def invert_table(x, F, U):
     return x[a] + np.clip(share, 0, 1) * (x[b] - x[a])
 
 
-def invert_pmf(values, p, U):
+def _invert_pmf(values, p, U):
     """The first value whose cumulative probability reaches U."""
     values, p = np.asarray(values), np.asarray(p, dtype=float)
     if p.ndim != 1 or len(values) != len(p) or not (p >= 0).all():
@@ -119,7 +119,7 @@ def invert_pmf(values, p, U):
     return values[used[np.searchsorted(C, U, side="left")]]
 
 
-def invert_cdf(cdf, U, support=(-np.inf, np.inf)):
+def _invert_cdf(cdf, U, support=(-np.inf, np.inf)):
     """F^-1(U) for U (n,), eq. (1): F is called on arrays of n."""
     from scipy.optimize.elementwise import find_root
 
@@ -133,7 +133,7 @@ def invert_cdf(cdf, U, support=(-np.inf, np.inf)):
     if not inner.any():
         return out
     v = U[inner]
-    a, b = bracket_quantiles(F, v, low, high)
+    a, b = _bracket_quantiles(F, v, low, high)
     result = find_root(lambda x, v: F(x) - v, (a, b), args=(v,), maxiter=200)
     # at a jump over v the bracket remains around it: its upper end is the quantile
     failed = ~result.success & (
@@ -145,7 +145,7 @@ def invert_cdf(cdf, U, support=(-np.inf, np.inf)):
     return out
 
 
-def bracket_quantiles(F, v, low, high):
+def _bracket_quantiles(F, v, low, high):
     """Points (a, b) with F(a) <= v <= F(b), by doubling on unbounded sides."""
     if np.isfinite(low) and np.isfinite(high):
         a, b = np.full_like(v, low), np.full_like(v, high)
@@ -157,12 +157,12 @@ def bracket_quantiles(F, v, low, high):
                 side[:] = end
                 continue
             step = 1.0
-            out = np.ones(len(v), dtype=bool)
+            is_unbracketed = np.ones(len(v), dtype=bool)
             for _ in range(MAX_DOUBLINGS):
-                side[out] = start + sign * step
+                side[is_unbracketed] = start + sign * step
                 f = F(side)
-                out = (f > v) if sign < 0 else (f < v)
-                if not out.any():
+                is_unbracketed = (f > v) if sign < 0 else (f < v)
+                if not is_unbracketed.any():
                     break
                 step *= 2.0
     fa, fb = F(a), F(b)

@@ -72,14 +72,14 @@ class RunningMoments(NamedTuple):
     scatter: np.ndarray  # (c, c)
 
 
-def moments_of_block(Y) -> RunningMoments:
+def _moments_of_block(Y) -> RunningMoments:
     """Count, mean and scatter of the rows of a block."""
     mean = Y.mean(axis=0)
     E = Y - mean
     return RunningMoments(len(Y), mean, E.T @ E)
 
 
-def merge_moments(a, b) -> RunningMoments:
+def _merge_moments(a, b) -> RunningMoments:
     """The moments of two blocks together."""
     if a is None:
         return b
@@ -89,7 +89,7 @@ def merge_moments(a, b) -> RunningMoments:
     return RunningMoments(n, a.mean + (b.n / n) * gap, scatter)
 
 
-def control_variate_estimate(moments, c, centre):
+def _control_variate_estimate(moments, c, centre):
     """Mean and standard error of c columns, with the others as controls (3)."""
     mean = moments.mean[:c]
     S = moments.scatter / max(moments.n - 1, 1)
@@ -170,11 +170,11 @@ def monte_carlo(
     distribution = as_distribution(distribution)
     rng = make_rng(random_state)
     volume = distribution.volume if isinstance(distribution, UniformBox) else 1.0
-    parts = integrand_columns(f, control, volume)
+    parts = _integrand_columns(f, control, volume)
     draw_block = BLOCK_SAMPLERS[method](distribution, parts, rng)
     centre = np.atleast_1d(control_mean) if control is not None else None
     constant_bound = -np.log1p(-confidence) * np.array([1.0, volume])
-    run_task = lambda task: sample_until_tolerance(
+    run_task = lambda task: _sample_until_tolerance(
         draw_block, int(n), tol, max_n, confidence, centre, constant_bound, task
     )
     from ..chains.driver import AnonymousSampler
@@ -190,12 +190,14 @@ def monte_carlo(
             RuntimeWarning,
             stacklevel=2,
         )
-    out = (lambda a: float(a[0])) if flat else (lambda a: a)
-    interval = out(value - half), out(value + half)
-    return MonteCarloResult(out(value), out(se), interval, used, confidence, converged)
+    as_result = (lambda a: float(a[0])) if flat else (lambda a: a)
+    interval = as_result(value - half), as_result(value + half)
+    return MonteCarloResult(
+        as_result(value), as_result(se), interval, used, confidence, converged
+    )
 
 
-def integrand_columns(f, control, volume):
+def _integrand_columns(f, control, volume):
     """A function of draws giving columns of f and of controls, and how many of f."""
 
     def parts(x):
@@ -219,7 +221,7 @@ def integrand_columns(f, control, volume):
     return parts
 
 
-def sample_until_tolerance(
+def _sample_until_tolerance(
     draw_block, n, tol, max_n, confidence, centre, constant_bound, task
 ):
     """Draw until the tolerance is reached: value, se, calls, half width, is scalar.
@@ -236,15 +238,15 @@ def sample_until_tolerance(
             child = task.child(f"draw {used}")
             Y, c, flat, calls, replaces = draw_block(goal - used)
             total = (
-                moments_of_block(Y)
+                _moments_of_block(Y)
                 if replaces
-                else merge_moments(total, moments_of_block(Y))
+                else _merge_moments(total, _moments_of_block(Y))
             )
             used += calls
             if child.end():
                 goal = used
                 tol = None
-        value, se = control_variate_estimate(total, c, centre)
+        value, se = _control_variate_estimate(total, c, centre)
         half_width = se * stats.t.ppf(0.5 + confidence / 2, max(total.n - 1, 1))
         constant = np.diag(total.scatter)[:c] == 0.0
         constant_half = (
@@ -256,7 +258,7 @@ def sample_until_tolerance(
         goal = min(2 * used, max_n)
 
 
-def independent_blocks(distribution, parts, rng):
+def _independent_blocks(distribution, parts, rng):
     """A function that draws blocks of independent draws."""
 
     def block(want):
@@ -266,7 +268,7 @@ def independent_blocks(distribution, parts, rng):
     return block
 
 
-def require_cube_map(distribution, method):
+def _require_cube_map(distribution, method):
     """The distribution as a map of the unit cube; raises if there is none."""
     map = unit_cube_map(distribution)
     if map is None:
@@ -277,9 +279,9 @@ def require_cube_map(distribution, method):
     return map
 
 
-def antithetic_blocks(distribution, parts, rng):
+def _antithetic_blocks(distribution, parts, rng):
     """A function that draws blocks of means over pairs u and 1 - u, eq. (2)."""
-    map = require_cube_map(distribution, "antithetic")
+    map = _require_cube_map(distribution, "antithetic")
 
     def block(want):
         pairs = max(min((want + 1) // 2, DRAWS_PER_BLOCK), 1)
@@ -291,11 +293,11 @@ def antithetic_blocks(distribution, parts, rng):
     return block
 
 
-def quasi_random_blocks(distribution, parts, rng):
+def _quasi_random_blocks(distribution, parts, rng):
     """A function that draws R means over scrambled Sobol points, eq. (4)."""
     from scipy.stats import qmc
 
-    map = require_cube_map(distribution, "quasi")
+    map = _require_cube_map(distribution, "quasi")
 
     def block(want):
         power = max(int(np.ceil(np.log2(want / N_SCRAMBLES))), 4)
@@ -311,7 +313,7 @@ def quasi_random_blocks(distribution, parts, rng):
 
 
 BLOCK_SAMPLERS = {
-    "plain": independent_blocks,
-    "antithetic": antithetic_blocks,
-    "quasi": quasi_random_blocks,
+    "plain": _independent_blocks,
+    "antithetic": _antithetic_blocks,
+    "quasi": _quasi_random_blocks,
 }

@@ -111,7 +111,7 @@ def rejection_sample(
         size = int(min(1.1 * (n - n_found) / rate + 16, limit - n_proposed, MAX_BLOCK))
         x = draw_samples(q, size, rng)
         ratio = np.asarray(log_prob(x), dtype=float).reshape(size) - log_q(x) - log_k
-        check_envelope(ratio, x)
+        _check_envelope(ratio, x)
         accept = is_accepted(
             ratio, 0.0, acceptance_threshold(1.0, size, rng)
         )  # eq. (1)
@@ -126,7 +126,7 @@ def rejection_sample(
     )
 
 
-def check_envelope(log_ratio, x):
+def _check_envelope(log_ratio, x):
     """Raise where the target lies above the envelope or is not a number."""
     if np.isnan(log_ratio).any():
         i = int(np.argmax(np.isnan(log_ratio)))

@@ -76,20 +76,20 @@ class LikelihoodOnCube(NamedTuple):
         return x, nan_to_minus_inf(self.density.value(x))
 
 
-def in_unit_cube(u):
+def _in_unit_cube(u):
     """Mask of the points that are inside the unit cube."""
     return np.all((u > 0) & (u < 1), axis=1)
 
 
-def points_above_level(within, u, level):
+def _points_above_level(within, u, level):
     """Points above the level: indices, positions, likelihoods; evaluations made."""
-    in_cube = in_unit_cube(u)
+    in_cube = _in_unit_cube(u)
     if not in_cube.any():
         return np.empty(0, np.intp), 0.0, 0.0, 0
     x, L = within.value(u[in_cube])
     is_above = level < L
-    above = np.flatnonzero(in_cube)[is_above]
-    return above, x[is_above], L[is_above], int(in_cube.sum())
+    hits = np.flatnonzero(in_cube)[is_above]
+    return hits, x[is_above], L[is_above], int(in_cube.sum())
 
 
 class ConstrainedSlice:
@@ -117,15 +117,15 @@ class ConstrainedSlice:
             lower = left[active]
             t = lower + (right[active] - lower) * rng.random(len(active))
             y = u[active] + t[:, None] * v[active]
-            above, y_x, y_L, n_calls = points_above_level(self.within, y, level)
+            hits, y_x, y_L, n_calls = _points_above_level(self.within, y, level)
             calls += n_calls
-            below = np.ones(len(active), dtype=bool)
-            below[above] = False
-            finished = active[above]
-            u[finished] = y[above]
+            is_rejected = np.ones(len(active), dtype=bool)
+            is_rejected[hits] = False
+            finished = active[hits]
+            u[finished] = y[hits]
             x[finished] = y_x
             L[finished] = y_L
-            rejected, t = active[below], t[below]
+            rejected, t = active[is_rejected], t[is_rejected]
             left[rejected] = np.where(t < 0, t, left[rejected])
             right[rejected] = np.where(t < 0, right[rejected], t)
             n_shrinks[rejected] += 1
@@ -177,13 +177,13 @@ class ConstrainedWalk:
         calls = 0
         for i in range(1, self.n_moves + 1):
             y = u + scale * rng.standard_normal(u.shape) @ root.T
-            above, y_x, y_L, n_calls = points_above_level(self.within, y, level)
-            u[above] = y[above]
-            x[above] = y_x
-            L[above] = y_L
+            hits, y_x, y_L, n_calls = _points_above_level(self.within, y, level)
+            u[hits] = y[hits]
+            x[hits] = y_x
+            L[hits] = y_L
             calls += n_calls
             # the scale adapts early in a round and is then nearly fixed
-            scale *= np.exp((len(above) / len(u) - 0.3) / i)
+            scale *= np.exp((len(hits) / len(u) - 0.3) / i)
         return float(np.clip(scale, 1e-6, 10.0)), (u, x, L), calls
 
 
@@ -287,7 +287,7 @@ def evidence_of_points(log_like, log_x):
     return log_z, p, float(p[used] @ (log_like[used] - log_z))
 
 
-def evidence_std_error(log_like, m, rng):
+def _evidence_std_error(log_like, m, rng):
     """Standard deviation of log Z over simulated volumes, eq. (2)."""
     log_t = -rng.standard_exponential((N_VOLUME_SIMULATIONS, len(m))) / m
     terms = log_like + log_volume_widths(np.cumsum(log_t, axis=1))
@@ -357,18 +357,18 @@ class NestedSampling(Estimator):
         """
         check_params(self)
         rng = make_rng(random_state)
-        d, at = self.map_of_cube()
+        d, map_point = self.map_of_cube()
         n = max(self.n_live, 2 * d + 2)
         k = min(self.batch or max(n // 4, 1), n // 2)
         u = rng.random((n, d))
         density = as_target_density(self.log_likelihood, None, self.batched)
-        within = LikelihoodOnCube(
-            ensure_values(density, np.reshape(at(u), (n, -1))), at
+        density_on_cube = LikelihoodOnCube(
+            ensure_values(density, np.reshape(map_point(u), (n, -1))), map_point
         )
-        x, L = within.value(u)
+        x, L = density_on_cube.value(u)
         if np.all(-np.inf == L):
             raise ValueError("log_likelihood is -inf at every point of the prior.")
-        move = CONSTRAINED_MOVES[self.moves](within, d, self.n_moves)
+        move = CONSTRAINED_MOVES[self.moves](density_on_cube, d, self.n_moves)
         removed: list = []
         step = lambda s: self.round(s, k, move, removed, rng)
         start = NestedState(np.inf, u, x, L, 0.0, -np.inf, 1.0, n)
@@ -446,7 +446,7 @@ class NestedSampling(Estimator):
         )
         log_x = -np.cumsum(1.0 / m)
         log_z, p, H = evidence_of_points(L, log_x)
-        error = evidence_std_error(L, m, rng)
+        error = _evidence_std_error(L, m, rng)
         return NestedResult(
             x,
             p,

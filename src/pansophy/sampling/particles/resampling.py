@@ -39,36 +39,38 @@ def softmax_weights(log_weights):
     L = np.asarray(log_weights, dtype=float)
     top = L.max() if L.size else -np.inf
     if np.isnan(top) or top in (np.inf, -np.inf):
-        what = {np.inf: "infinite", -np.inf: "zero"}.get(top, "not a number")
-        which = "every" if top == -np.inf else "some"
-        raise ValueError(f"{which} weight is {what}.")
+        kind = {np.inf: "infinite", -np.inf: "zero"}.get(top, "not a number")
+        how_many = "every" if top == -np.inf else "some"
+        raise ValueError(f"{how_many} weight is {kind}.")
     w = np.exp(L - top)
     total = w.sum()
     w /= total
     return w, float(top + np.log(total / len(L)))
 
 
-def multinomial_copies(w, n, rng):
+def _multinomial_copies(w, n, rng):
     """Eq. (1)."""
     return rng.multinomial(n, w)
 
 
-def stratified_copies(w, n, rng):
+def _stratified_copies(w, n, rng):
     """Eq. (2)."""
-    edges = n * cumulative_weights(w)
+    edges = n * _cumulative_weights(w)
     stratum = edges.astype(np.intp)  # floor
     U = np.append(rng.random(n), 1.0)  # nothing lies above the last stratum
-    below = stratum + (U[stratum] < edges - stratum)
-    return np.diff(below, prepend=0)
+    cumulative_count = stratum + (U[stratum] < edges - stratum)
+    return np.diff(cumulative_count, prepend=0)
 
 
 def systematic_copies(w, n, rng):
     """Eq. (3)."""
-    below = np.ceil(n * cumulative_weights(w) - rng.random()).astype(np.intp)
-    return np.diff(below, prepend=0)
+    cumulative_count = np.ceil(n * _cumulative_weights(w) - rng.random()).astype(
+        np.intp
+    )
+    return np.diff(cumulative_count, prepend=0)
 
 
-def residual_copies(w, n, rng):
+def _residual_copies(w, n, rng):
     """Eq. (4)."""
     # n w that is an integer up to rounding counts as one
     expected = n * w
@@ -80,7 +82,7 @@ def residual_copies(w, n, rng):
     return copies
 
 
-def cumulative_weights(w):
+def _cumulative_weights(w):
     """C_1..C_m, at most one, the last exactly one."""
     C = np.minimum(np.cumsum(w), 1.0)
     last = np.flatnonzero(w)[-1]  # rounding must not select particles of weight 0
@@ -89,10 +91,10 @@ def cumulative_weights(w):
 
 
 RESAMPLERS = {
-    "multinomial": multinomial_copies,
-    "stratified": stratified_copies,
+    "multinomial": _multinomial_copies,
+    "stratified": _stratified_copies,
     "systematic": systematic_copies,
-    "residual": residual_copies,
+    "residual": _residual_copies,
 }
 
 

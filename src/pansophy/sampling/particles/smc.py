@@ -109,7 +109,7 @@ def particle_covariance(x):
     return (n * S + (d + 1) * np.diag(np.diag(S) + tiny)) / (n + d + 1)
 
 
-def accept_or_keep(parts, new, beta, log_extra, rng):
+def _accept_or_keep(parts, new, beta, log_extra, rng):
     """Accept or reject `new` by Metropolis-Hastings; new parts and mean acceptance."""
     (x, p, L), (y, q, M) = parts, new
     current, proposed = p + beta * L, q + beta * M + log_extra
@@ -133,7 +133,7 @@ class RandomWalkMove:
         with one_thread_if_small(parts[0].shape[1]):
             y = self.walk.rescaled(scale * self.walk.scale)(rng, parts[0])
         new = (y, *self.density.value(y))
-        return accept_or_keep(parts, new, self.beta, 0.0, rng)
+        return _accept_or_keep(parts, new, self.beta, 0.0, rng)
 
 
 class HamiltonianMove:
@@ -161,7 +161,7 @@ class HamiltonianMove:
         energy = lambda r: 0.5 * np.square(sd * r).sum(axis=1)
         steps = int(rng.integers(1, MAX_LEAPFROG_STEPS + 1))
         y, end, _ = leapfrog(both, parts[0], r, eps, steps, np.square(sd)[None])
-        return accept_or_keep(
+        return _accept_or_keep(
             parts, (y, *last_parts), self.beta, energy(r) - energy(end), rng
         )
 
@@ -221,7 +221,7 @@ class ParticleResult:
         )
 
 
-def warn_few_particles(sizes, n):
+def _warn_few_particles(sizes, n):
     """Warn about a stage with a very small effective sample size."""
     if sizes.size and (smallest := sizes.min()) < max(
         DEGENERATE_SHARE * n, min(2.0, n)
@@ -353,7 +353,7 @@ class SMC(Estimator):
         betas = history.pop("beta")
         history.pop("objective")
         warn_not_finished(result.reason, "max_stages", "beta has not come to 1")
-        warn_few_particles(history["size"], self.n_particles)
+        _warn_few_particles(history["size"], self.n_particles)
         log_prob = s.log_prior + s.log_like
         return ParticleResult(
             s.position,

@@ -48,7 +48,7 @@ from .gaussian_hmm import (
     EMPTY_STATE,
     NormalEmission,
     covariance_prior,
-    prepare_rows,
+    prepare_gaussian_rows,
     stored_covariances,
 )
 from .hmm import AbstractHMM, emission_evidence
@@ -62,7 +62,7 @@ from .hmm_initialization import (
 Letters = Annotated[str, letters_rule("stmc")]
 
 
-def with_lags(X, ends, p: int):
+def _with_lags(X, ends, p: int):
     """X with its p rows before beside it (n, (p + 1) d), NaN where there are none."""
     n, d = X.shape
     out = np.full((n, (p + 1) * d), np.nan)
@@ -88,7 +88,7 @@ class RegressionEmission:
 
     def table(self, X):
         if not self.cache or self.cache[0].X is not X:
-            self.cache[:] = [prepare_rows(X, "full")]
+            self.cache[:] = [prepare_gaussian_rows(X, "full")]
         return self.cache[0]
 
     def log_prob(self, X):
@@ -139,19 +139,21 @@ class RegressionEmission:
         S = stats.scatter
         A = self.slopes
         b = q.mean
-        mx, my = stats.mean[:, :d], stats.mean[:, d:]
+        mx, mean_y = stats.mean[:, :d], stats.mean[:, d:]
         if {"m", "e"} & set(letters):
             new = S[:, :d, d:] @ np.linalg.pinv(S[:, d:, d:], hermitian=True)
             empty = N < EMPTY_STATE
             A = np.where(empty[:, None, None], A, new)
-            b = np.where(empty[:, None], b, mx - (A @ my[:, :, None])[:, :, 0])
+            b = np.where(empty[:, None], b, mx - (A @ mean_y[:, :, None])[:, :, 0])
         G = np.concatenate([np.broadcast_to(np.eye(d), (len(A), d, d)), -A], axis=2)
-        off = mx - b - (A @ my[:, :, None])[:, :, 0]  # of the mean from its regression
+        residual_mean = (
+            mx - b - (A @ mean_y[:, :, None])[:, :, 0]
+        )  # of the mean from its regression
         C = G @ S @ np.swapaxes(G, 1, 2)
-        C = C + N[:, None, None] * off[:, :, None] * off[:, None, :]
-        own = Moments(N, b, SHAPES[q.shape].compress(C), q.shape)
+        C = C + N[:, None, None] * residual_mean[:, :, None] * residual_mean[:, None, :]
+        noise_stats = Moments(N, b, SHAPES[q.shape].compress(C), q.shape)
         self.noise.cache[:] = self.cache
-        noise = self.noise.learn(own, prior, letters)
+        noise = self.noise.learn(noise_stats, prior, letters)
         return replace(self, noise=noise, slopes=A)
 
     def log_prior(self, prior) -> float:
@@ -173,8 +175,8 @@ class RegressionEmission:
 
     @property
     def free(self) -> dict:
-        own = self.noise.free
-        return {"m": own["m"] + self.slopes.size, "c": own["c"]}
+        noise_counts = self.noise.free
+        return {"m": noise_counts["m"] + self.slopes.size, "c": noise_counts["c"]}
 
 
 @saved_state(
@@ -289,11 +291,11 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
     def _sequences(self, X, lengths, *, reset=False):
         """Rows with their lags beside them, and where the sequences end."""
         X, ends = super()._sequences(X, lengths, reset=reset)
-        return with_lags(X, ends, self.order), ends
+        return _with_lags(X, ends, self.order), ends
 
     def _check_columns(self, X, fitting):
-        given = not fitting or "m" not in self.init_params
-        if given and hasattr(self, "intercept_"):
+        is_given = not fitting or "m" not in self.init_params
+        if is_given and hasattr(self, "intercept_"):
             d = np.shape(self.intercept_)[1]
             if X.shape[1] != d:
                 raise ValueError(f"intercept_ has {d} columns, but X has {X.shape[1]}.")
@@ -320,24 +322,24 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         """Groups of rows with lags by k-means of how they move; a regression each."""
         k, p, shape = self.n_components, self.order, self.covariance_type
         d = X.shape[1] // (p + 1)
-        own = X[:, :d]
-        C = data_covariance(own, self.min_covar)
+        targets = X[:, :d]
+        C = data_covariance(targets, self.min_covar)
         noise = Normal(
-            kmeans_centers(own, k, rng), covariance_in_shape(C, shape, k), shape
+            kmeans_centers(targets, k, rng), covariance_in_shape(C, shape, k), shape
         )
         first = RegressionEmission(NormalEmission(noise, self.min_covar),
                                    np.zeros((k, d, p * d)))  # fmt: skip
-        whole = ~np.isnan(X).any(axis=1)
-        if p == 0 or whole.sum() < 2 * k * (p + 1) * d:
+        is_complete = ~np.isnan(X).any(axis=1)
+        if p == 0 or is_complete.sum() < 2 * k * (p + 1) * d:
             return first
         # neighbours in time share a state, mostly: a regression for each run of rows
-        count = min(8 * k, int(whole.sum()) // (4 * (p + 1) * d))
-        runs = np.array_split(np.flatnonzero(whole), max(count, k))
+        count = min(8 * k, int(is_complete.sum()) // (4 * (p + 1) * d))
+        runs = np.array_split(np.flatnonzero(is_complete), max(count, k))
         R = np.zeros((len(X), len(runs)))
         for j, run in enumerate(runs):
             R[run, j] = 1.0
         tried = replace(first, slopes=np.zeros((len(runs), d, p * d)),
-                        noise=shared_noise(first.noise, len(runs)))  # fmt: skip
+                        noise=_shared_noise(first.noise, len(runs)))  # fmt: skip
         result = tried.learn(tried.stats(X, R), None, "m")
         maps = np.c_[result.noise.normal.mean, result.slopes.reshape(len(runs), -1)]
         scale = np.where(maps.std(axis=0) > 0, maps.std(axis=0), 1.0)
@@ -393,11 +395,11 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         c, Q = np.zeros((k, width)), np.zeros((k, width, width))
         c[:, :d], Q[:, :d, :d] = q.mean, q.dense
         H = np.tile(np.eye(d, width), (k, 1, 1))
-        none = np.zeros((k, d))
+        no_noise = np.zeros((k, d))
         start = RegimeBeliefs(prob, np.tile(past[::-1].ravel(), (k, 1)), 0 * Q)
-        R = none[:, :, None] * none[:, None, :]
+        R = no_noise[:, :, None] * no_noise[:, None, :]
         model = SwitchingModel(
-            p.start, p.trans, F, c, Q, H, none, R, start.mean, start.cov
+            p.start, p.trans, F, c, Q, H, no_noise, R, start.mean, start.cov
         )
         result = forecast_regimes(model, start, n, level)
         return result._replace(state_mean=None, state_cov=None)  # the same as the rows
@@ -407,7 +409,7 @@ class AutoregressiveHMM(AbstractHMM, Estimator):
         return NormalPrior(0.0, 0.0, *covariance_prior(self, q.k, q.d, q.shape))
 
 
-def shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
+def _shared_noise(noise: NormalEmission, k: int) -> NormalEmission:
     """One noise repeated for k states of mean 0."""
     q = noise.normal
     C = np.diagonal(q.dense[0])

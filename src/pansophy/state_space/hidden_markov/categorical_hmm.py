@@ -129,8 +129,11 @@ class CategoricalHMM(AbstractHMM, Estimator):
                 f"CategoricalHMM reads one column of symbols, got {X.shape[1]}."
             )
         x = X[:, 0]
-        whole = np.floor(x) == x
-        if not (whole.all() or (whole | np.isnan(x)).all()) or np.fmin.reduce(x) < 0:
+        is_integer = np.floor(x) == x
+        if (
+            not (is_integer.all() or (is_integer | np.isnan(x)).all())
+            or np.fmin.reduce(x) < 0
+        ):
             raise ValueError(
                 "Negative values in data passed to CategoricalHMM, or fractions: "
                 "symbols are whole numbers from 0, NaN where one is missing."
@@ -138,10 +141,10 @@ class CategoricalHMM(AbstractHMM, Estimator):
         m = self.n_features
         if not (fitting and "e" in self.init_params) and hasattr(self, "emissionprob_"):
             m = np.shape(self.emissionprob_)[1]
-        most = np.fmax.reduce(x)
-        if m is not None and most >= m:
+        largest = np.fmax.reduce(x)
+        if m is not None and largest >= m:
             raise ValueError(
-                f"X holds the symbol {int(most)}, but there are {m} symbols only."
+                f"X holds the symbol {int(largest)}, but there are {m} symbols only."
             )
 
     def _emission(self):

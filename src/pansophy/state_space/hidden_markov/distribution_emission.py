@@ -87,15 +87,15 @@ class DistributionEmission:
         if not gone.any():
             return self.distribution.log_prob(values)
         out = np.zeros((len(values), self.k))
-        whole = ~gone.any(axis=1)
-        if whole.any():
-            out[whole] = self.distribution.log_prob(values[whole])
+        is_complete = ~gone.any(axis=1)
+        if is_complete.any():
+            out[is_complete] = self.distribution.log_prob(values[is_complete])
         if isinstance(self.distribution, INDEPENDENT):
             for a in range(values.shape[1]):
-                here = ~whole & ~gone[:, a]
-                if here.any():
-                    out[here] += one_coordinate(self.distribution, a).log_prob(
-                        values[here][:, [a]]
+                seen_alone = ~is_complete & ~gone[:, a]
+                if seen_alone.any():
+                    out[seen_alone] += one_coordinate(self.distribution, a).log_prob(
+                        values[seen_alone][:, [a]]
                     )
         return out
 
@@ -115,19 +115,19 @@ class DistributionEmission:
         if not gone.any():
             return self.distribution.stats(values, counts)
         if isinstance(self.distribution, INDEPENDENT):
-            each = [
+            column_stats = [
                 one_coordinate(self.distribution, a).stats(
                     values[~g][:, [a]], counts[~g]
                 )
                 for a, g in enumerate(gone.T)
             ]
-            total = zip(*(s.total for s in each), strict=True)
+            total = zip(*(s.total for s in column_stats), strict=True)
             return SufficientStatistics(
-                np.stack([s.weight for s in each], axis=1),
+                np.stack([s.weight for s in column_stats], axis=1),
                 tuple(np.concatenate(t, axis=1) for t in total),
             )
-        here = ~gone.any(axis=1)
-        return self.distribution.stats(values[here], counts[here])
+        is_complete = ~gone.any(axis=1)
+        return self.distribution.stats(values[is_complete], counts[is_complete])
 
     def stats(self, X, R):
         """Statistics from weights (n, k) of the rows themselves."""
@@ -139,12 +139,12 @@ class DistributionEmission:
 
     def learn(self, stats, prior, letters) -> "DistributionEmission":
         old = self.distribution
-        more = {"trials": old.trials} if isinstance(old, Multinomial) else {}
+        options = {"trials": old.trials} if isinstance(old, Multinomial) else {}
         weight = np.asarray(stats.weight)
         if prior is None and (weight < EMPTY_STATE).any():
             stats = stats._replace(weight=np.maximum(weight, EMPTY_STATE))
         with np.errstate(all="ignore"):  # a point has no shape: what fails stays
-            new = type(old).from_stats(stats, prior=prior, **more)
+            new = type(old).from_stats(stats, prior=prior, **options)
         empty = weight < EMPTY_STATE
         stay = empty.reshape(len(empty), -1) & (prior is None)
         lost = np.zeros(self.k, bool)
@@ -156,12 +156,15 @@ class DistributionEmission:
         distribution = replace(
             new,
             **{
-                n: keep_old_parameters(old, new, n, stay)
+                n: _keep_old_parameters(old, new, n, stay)
                 for n, _ in batched_parameters(new)
             },
         )
-        nobody = empty if empty.ndim == 1 else empty.all(axis=1)
-        notes = [*empty_state_notes(nobody), *degenerate_notes(lost & ~nobody)]
+        has_no_rows = empty if empty.ndim == 1 else empty.all(axis=1)
+        notes = [
+            *empty_state_notes(has_no_rows),
+            *degenerate_notes(lost & ~has_no_rows),
+        ]
         return replace(self, distribution=distribution, notes=tuple(notes))
 
     def log_prior(self, prior) -> float:
@@ -172,15 +175,17 @@ class DistributionEmission:
             )
         if isinstance(prior, GammaPseudoCounts):
             rate = self.distribution.rate
-            down = float((np.broadcast_to(prior.rate, rate.shape) * rate).sum())
-            return float(weighted_log_sum(np.asarray(prior.shape) - 1, rate)) - down
+            rate_term = float((np.broadcast_to(prior.rate, rate.shape) * rate).sum())
+            return (
+                float(weighted_log_sum(np.asarray(prior.shape) - 1, rate)) - rate_term
+            )
         return 0.0
 
     def draw(self, z, rng):
         if hasattr(self.distribution, "draw"):
             return np.asarray(self.distribution.draw(z, rng), float)
-        every = self.distribution.sample(len(z), rng)
-        return np.asarray(every, float)[np.arange(len(z)), z].reshape(len(z), -1)
+        samples = self.distribution.sample(len(z), rng)
+        return np.asarray(samples, float)[np.arange(len(z)), z].reshape(len(z), -1)
 
     @property
     def free(self) -> int:
@@ -203,10 +208,12 @@ def one_coordinate(distribution, a):
     )
 
 
-def keep_old_parameters(old, new, name, stay):
+def _keep_old_parameters(old, new, name, stay):
     """A parameter as learned, but as it was where it is to stay."""
-    was, value = getattr(old, name), getattr(new, name)
-    return np.where(stay.reshape(len(stay), -1), was, value) if stay.any() else value
+    old_value, value = getattr(old, name), getattr(new, name)
+    return (
+        np.where(stay.reshape(len(stay), -1), old_value, value) if stay.any() else value
+    )
 
 
 def degenerate_notes(lost):
@@ -218,5 +225,5 @@ def degenerate_notes(lost):
 def weighted_log_sum(a, p):
     """sum a log p over the entries where neither is 0."""
     a = np.broadcast_to(a, p.shape)
-    some = (a != 0) & (p > 0)
-    return (a[some] * np.log(p[some])).sum()
+    has_term = (a != 0) & (p > 0)
+    return (a[has_term] * np.log(p[has_term])).sum()

@@ -65,16 +65,16 @@ def forced_align(log_prob, labels=None, *, stay=None) -> Alignment:
     if m > n:
         raise ValueError(f"{m} labels cannot be shown in {n} steps.")
     last = np.zeros(m) if stay is None else np.asarray(stay, dtype=float)[y]
-    keep = np.zeros(m) if stay is None else safe_log(last)
+    stay_scores = np.zeros(m) if stay is None else safe_log(last)
     move = np.zeros(m) if stay is None else safe_log(1 - last)
     d = np.full(m, -np.inf)
     d[0] = L[0, y[0]]
     moved = np.zeros((n, m), bool)
     for t in range(1, n):
-        same = d + keep
+        stayed = d + stay_scores
         fresh = np.r_[-np.inf, d[:-1] + move[:-1]]
-        moved[t] = fresh > same
-        d = np.where(moved[t], fresh, same) + L[t, y]
+        moved[t] = fresh > stayed
+        d = np.where(moved[t], fresh, stayed) + L[t, y]
     path = np.empty(n, np.int64)
     i = m - 1
     if d[i] == -np.inf:

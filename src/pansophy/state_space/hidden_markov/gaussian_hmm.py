@@ -80,18 +80,18 @@ class PreparedRows(NamedTuple):
     variance: np.ndarray  # (d,) of what was seen of each column
 
 
-def prepare_rows(X, shape: str) -> PreparedRows:
+def prepare_gaussian_rows(X, shape: str) -> PreparedRows:
     """Mask of the complete rows, and the coordinates for them."""
     gone = np.isnan(X)
     if gone.any():
-        whole = np.flatnonzero(~gone.any(axis=1))
+        is_complete = np.flatnonzero(~gone.any(axis=1))
         broken = np.flatnonzero(gone.any(axis=1) & ~gone.all(axis=1))
-        some = np.maximum((~gone).sum(axis=0), 1)
-        D = np.where(gone, 0.0, X - np.where(gone, 0.0, X).sum(axis=0) / some)
-        variance = (D * D).sum(axis=0) / some
-        part = X[whole]
+        n_seen = np.maximum((~gone).sum(axis=0), 1)
+        D = np.where(gone, 0.0, X - np.where(gone, 0.0, X).sum(axis=0) / n_seen)
+        variance = (D * D).sum(axis=0) / n_seen
+        part = X[is_complete]
     else:
-        whole = None
+        is_complete = None
         broken = np.zeros(0, np.int64)
         part = X
         variance = None
@@ -105,7 +105,7 @@ def prepare_rows(X, shape: str) -> PreparedRows:
         if variance is None:
             S = total.scatter / total.weight
             variance = np.diagonal(S) if S.ndim == 2 else S
-    return PreparedRows(X, whole, broken, part, frame, variance)
+    return PreparedRows(X, is_complete, broken, part, frame, variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class NormalEmission:
     def table(self, X) -> PreparedRows:
         """X made ready, once for all iterations of a fit."""
         if not self.cache or self.cache[0].X is not X:
-            self.cache[:] = [prepare_rows(X, self.wide.shape)]
+            self.cache[:] = [prepare_gaussian_rows(X, self.wide.shape)]
         return self.cache[0]
 
     @cached_property
@@ -185,8 +185,8 @@ class NormalEmission:
         if len(t.broken):
             parts.append(expected_moments(self.normal, X[t.broken], R[t.broken]))
         if not parts:  # nothing was seen at all: no row, the means as they are
-            none = np.zeros((1, self.normal.d))
-            parts.append(self.normal.stats(none, np.zeros((1, self.normal.k))))
+            no_rows = np.zeros((1, self.normal.d))
+            parts.append(self.normal.stats(no_rows, np.zeros((1, self.normal.k))))
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
     def expected(self, X, counts) -> Moments:
@@ -209,10 +209,10 @@ class NormalEmission:
         mean = np.where(empty[:, None], q.mean, mean)
         notes = list(empty_state_notes(empty, self.names))
         if learn_covariances:
-            cov, raised = raise_to_floor(cov, stats.shape, self.floor)
-            cov = keep_empty_covariances(cov, q, empty, stats.shape)
+            cov, raised = _raise_to_floor(cov, stats.shape, self.floor)
+            cov = _keep_empty_covariances(cov, q, empty, stats.shape)
             raised = raised if stats.shape == "tied" else raised & ~empty
-            notes += variance_floor_notes(raised, stats.shape, self.names)
+            notes += _variance_floor_notes(raised, stats.shape, self.names)
             if q.shape == "low_rank":
                 psi = q.cov[..., -1]
                 rank = q.cov.shape[-1] - 1
@@ -235,54 +235,58 @@ class NormalEmission:
         return {"m": q.k * q.d, "c": q.free - q.k * q.d}
 
 
-def marked_states(which, names):
+def _marked_states(which, names):
     """The Normals marked, in words."""
-    at = np.flatnonzero(which)
+    states = np.flatnonzero(which)
     return (
-        ", ".join(names[j] for j in at) if names else f"state {', '.join(map(str, at))}"
+        ", ".join(names[j] for j in states)
+        if names
+        else f"state {', '.join(map(str, states))}"
     )
 
 
 def empty_state_notes(empty, names=()):
     if empty.any():
-        states = marked_states(empty, names)
+        states = _marked_states(empty, names)
         yield f"no row belongs to {states}, which keeps its old parameters."
 
 
-def variance_floor_notes(raised, shape, names=()):
+def _variance_floor_notes(raised, shape, names=()):
     if raised.any():
-        whose = "tied" if shape == "tied" else f"of {marked_states(raised, names)}"
-        yield f"covariance {whose} has collapsed and is kept at the floor, min_covar."
+        owner = "tied" if shape == "tied" else f"of {_marked_states(raised, names)}"
+        yield f"covariance {owner} has collapsed and is kept at the floor, min_covar."
 
 
-def keep_empty_covariances(cov, old: Normal, empty, shape):
+def _keep_empty_covariances(cov, old: Normal, empty, shape):
     """Covariances, those of states without rows as they were."""
     if not empty.any():
         return cov
     if shape == "tied":
         return old.cov if empty.all() else cov
-    was = old.dense if old.shape == "low_rank" else old.cov
-    return np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), was, cov)
+    old_cov = old.dense if old.shape == "low_rank" else old.cov
+    return np.where(empty.reshape(-1, *[1] * (cov.ndim - 1)), old_cov, cov)
 
 
-def raise_to_floor(cov, shape, floor):
+def _raise_to_floor(cov, shape, floor):
     """The most likely covariances above diag(floor), and for which that mattered."""
     k = 1 if shape == "tied" else len(cov)
     if not floor.any():
         return cov, np.zeros(k, bool)
     if shape in ("diag", "spherical"):
         low = floor if shape == "diag" else floor.mean()
-        below = cov < low
-        return np.maximum(cov, low), below.any(axis=1) if shape == "diag" else below
+        is_below = cov < low
+        return np.maximum(cov, low), is_below.any(
+            axis=1
+        ) if shape == "diag" else is_below
     root = np.sqrt(np.maximum(floor, np.finfo(float).tiny))
     scale = root[:, None] * root
     values, U = np.linalg.eigh(cov / scale)
-    below = (values < 1).any(axis=-1).reshape(k)
-    if not below.any():
-        return cov, below
+    is_below = (values < 1).any(axis=-1).reshape(k)
+    if not is_below.any():
+        return cov, is_below
     C = (U * np.maximum(values, 1.0)[..., None, :]) @ np.swapaxes(U, -1, -2) * scale
     C = 0.5 * (C + np.swapaxes(C, -1, -2))
-    return np.where(below[:, None, None], C, cov).reshape(cov.shape), below
+    return np.where(is_below[:, None, None], C, cov).reshape(cov.shape), is_below
 
 
 Letters = Annotated[str, letters_rule("stmc")]
@@ -290,21 +294,21 @@ Letters = Annotated[str, letters_rule("stmc")]
 
 def covariance_prior(model, k: int, d: int, shape: str):
     """Psi and e of eq. (2) that the parameters of an estimator ask for."""
-    given = np.asarray(model.covars_prior, float)
+    scale = np.asarray(model.covars_prior, float)
     flat = shape in ("diag", "spherical")
     extra = max(float(model.covars_weight) - (1 if flat else d), 0.0)
     if shape == "spherical":
-        each = given if given.ndim < 2 else given.mean(axis=1)
-        return d * broadcast_prior(each, (k,), "covars_prior"), extra
+        diagonal_scale = scale if scale.ndim < 2 else scale.mean(axis=1)
+        return d * broadcast_prior(diagonal_scale, (k,), "covars_prior"), extra
     if shape == "diag":
-        return broadcast_prior(given, (k, d), "covars_prior"), extra
-    psi = given * np.eye(d) if given.ndim == 0 else given
+        return broadcast_prior(scale, (k, d), "covars_prior"), extra
+    psi = scale * np.eye(d) if scale.ndim == 0 else scale
     if shape == "tied":
         return broadcast_prior(psi, (d, d), "covars_prior"), extra / k
     return broadcast_prior(psi, (k, d, d), "covars_prior"), extra
 
 
-def normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
+def _normal_prior(model, k: int, d: int, shape: str) -> NormalPrior:
     """Prior of k Normals in d columns, from the parameters of an estimator."""
     m0, kappa = (np.asarray(a, float) for a in (model.means_prior, model.means_weight))
     m0 = m0[:, None] if d == 1 and m0.shape == (k,) else m0
@@ -469,8 +473,8 @@ class GaussianHMM(AbstractHMM, Estimator):
         self._covars_ = np.array(value, dtype=float)
 
     def _check_columns(self, X, fitting):
-        given = not fitting or "m" not in self.init_params
-        if given and hasattr(self, "means_") and np.ndim(self.means_) == 2:
+        is_given = not fitting or "m" not in self.init_params
+        if is_given and hasattr(self, "means_") and np.ndim(self.means_) == 2:
             d = np.shape(self.means_)[1]
             if X.shape[1] != d:
                 raise ValueError(f"means_ has {d} columns, but X has {X.shape[1]}.")
@@ -507,4 +511,4 @@ class GaussianHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         q = emission.normal
-        return normal_prior(self, q.k, q.d, q.shape)
+        return _normal_prior(self, q.k, q.d, q.shape)

@@ -68,14 +68,14 @@ class MixturePrior(NamedTuple):
     normals: NormalPrior  # with leading axes (k, m), or (k,) for psi where tied
 
 
-def flatten_prior(prior: NormalPrior, tied: bool) -> NormalPrior:
+def _flatten_prior(prior: NormalPrior, tied: bool) -> NormalPrior:
     """The prior of all k m Normals as one batch."""
     join = lambda a: np.reshape(a, (-1, *np.shape(a)[2:]))
     psi = None if prior.psi is None or tied else join(prior.psi)
     return NormalPrior(join(prior.m0), join(prior.kappa), psi, join(prior.extra))
 
 
-def mixture_emission(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
+def _mixture_emission(weights, normal: Normal, min_covar, tied) -> "MixtureEmission":
     """Mixtures with these weights (k, m) of these k m Normals."""
     k, m = weights.shape
     names = tuple(
@@ -135,21 +135,21 @@ class MixtureEmission:
     def learn(self, stats: Moments, prior, letters) -> "MixtureEmission":
         """M-step of the weights ("w"), means ("m"), covariances ("c") or all ("e")."""
         (k, m) = self.weights.shape
-        own = set(letters)
+        own_letters = set(letters)
         alpha = np.ones((k, m)) if prior is None else prior.alpha
         normals = NormalPrior() if prior is None else prior.normals
         w = self.weights
-        if {"w", "e"} & own:
+        if {"w", "e"} & own_letters:
             counts = np.maximum(stats.weight.reshape(k, m) + alpha - 1, 0.0)
             total = counts.sum(axis=1, keepdims=True)
             w = np.where(
                 total > EMPTY_STATE, counts / np.maximum(total, EMPTY_STATE), w
             )
         inner = self.inner
-        if {"m", "c", "e"} & own:
+        if {"m", "c", "e"} & own_letters:
             learn = self.tied_learn if self.tied else self.inner.learn
             inner = learn(
-                stats, normals if self.tied else flat_prior_or_none(prior), own
+                stats, normals if self.tied else _flat_prior_or_none(prior), own_letters
             )
         inner = replace(inner, log_weights=safe_log(w).reshape(-1))
         return replace(self, weights=w, inner=inner, notes=inner.notes, last=[])
@@ -157,11 +157,14 @@ class MixtureEmission:
     def state(self, j) -> NormalEmission:
         """The Normals of state j, with one covariance for all."""
         m = self.weights.shape[1]
-        at = slice(j * m, (j + 1) * m)
+        components = slice(j * m, (j + 1) * m)
         q = self.inner.normal
-        normal = Normal(q.mean[at], q.cov[j * m], "tied")
+        normal = Normal(q.mean[components], q.cov[j * m], "tied")
         return replace(
-            self.inner, normal=normal, names=self.inner.names[at], log_weights=0.0
+            self.inner,
+            normal=normal,
+            names=self.inner.names[components],
+            log_weights=0.0,
         )
 
     def tied_learn(self, stats, prior, letters) -> NormalEmission:
@@ -169,11 +172,14 @@ class MixtureEmission:
         k, m = self.weights.shape
         means, covs, notes = [], [], []
         for j in range(k):
-            at = slice(j * m, (j + 1) * m)
-            own = Moments(
-                stats.weight[at], stats.mean[at], stats.scatter[at].sum(axis=0), "tied"
+            components = slice(j * m, (j + 1) * m)
+            state_stats = Moments(
+                stats.weight[components],
+                stats.mean[components],
+                stats.scatter[components].sum(axis=0),
+                "tied",
             )
-            new = self.state(j).learn(own, prior_of_state(prior, j), letters)
+            new = self.state(j).learn(state_stats, _prior_of_state(prior, j), letters)
             means.append(new.normal.mean)
             covs += [new.normal.cov] * m
             notes += [n.replace("covariance tied", f"covariance of state {j}")
@@ -185,17 +191,19 @@ class MixtureEmission:
         """The part of the objective that comes from the prior, up to a constant."""
         if prior is None:
             return 0.0
-        some = (prior.alpha != 1) & (self.weights > 0)
-        out = float(((prior.alpha - 1)[some] * np.log(self.weights[some])).sum())
+        has_term = (prior.alpha != 1) & (self.weights > 0)
+        log_prior = float(
+            ((prior.alpha - 1)[has_term] * np.log(self.weights[has_term])).sum()
+        )
         if not self.tied:
-            return out + normal_log_prior(
-                self.inner.normal, flatten_prior(prior.normals, False)
+            return log_prior + normal_log_prior(
+                self.inner.normal, _flatten_prior(prior.normals, False)
             )
-        each = (
-            normal_log_prior(self.state(j).normal, prior_of_state(prior.normals, j))
+        state_priors = (
+            normal_log_prior(self.state(j).normal, _prior_of_state(prior.normals, j))
             for j in range(len(self.weights))
         )
-        return out + sum(each)
+        return log_prior + sum(state_priors)
 
     def draw(self, z, rng):
         m = self.weights.shape[1]
@@ -208,27 +216,29 @@ class MixtureEmission:
     def free(self) -> dict:
         """Free numbers by letter."""
         (k, m) = self.weights.shape
-        own = self.inner.free
+        counts = self.inner.free
         if self.tied:
-            own = {**own, "c": own["c"] // m}
-        return {**own, "w": k * (m - 1)}
+            counts = {**counts, "c": counts["c"] // m}
+        return {**counts, "w": k * (m - 1)}
 
 
-def flat_prior_or_none(prior) -> NormalPrior | None:
-    return None if prior is None else flatten_prior(prior.normals, False)
+def _flat_prior_or_none(prior) -> NormalPrior | None:
+    return None if prior is None else _flatten_prior(prior.normals, False)
 
 
-def prior_of_state(prior: NormalPrior, j) -> NormalPrior:
+def _prior_of_state(prior: NormalPrior, j) -> NormalPrior:
     """Prior of the Normals of one state."""
-    at = lambda a: a if np.ndim(a) == 0 else a[j]
+    entry_of = lambda a: a if np.ndim(a) == 0 else a[j]
     psi = None if prior.psi is None else prior.psi[j]
-    return NormalPrior(at(prior.m0), at(prior.kappa), psi, at(prior.extra))
+    return NormalPrior(
+        entry_of(prior.m0), entry_of(prior.kappa), psi, entry_of(prior.extra)
+    )
 
 
 Letters = Annotated[str, letters_rule("stmcw")]
 
 
-def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
+def _covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
     """The shape of `covars_`."""
     return {
         "full": (k, m, d, d),
@@ -238,7 +248,7 @@ def covars_shape(shape: str, k: int, m: int, d: int) -> tuple:
     }[shape]
 
 
-def mixture_prior(model, k, m, d) -> MixturePrior:
+def _mixture_prior(model, k, m, d) -> MixturePrior:
     """Prior of the mixtures, from the parameters of a GMMHMM."""
     shape, a, b = model.covariance_type, model.covars_prior, model.covars_weight
     m0 = broadcast_prior(np.asarray(model.means_prior, float), (k, m, d), "means_prior")
@@ -249,18 +259,20 @@ def mixture_prior(model, k, m, d) -> MixturePrior:
     extra = np.zeros((k, m))
     if a is not None or b is not None:
         if shape in ("full", "tied"):
-            own = m if shape == "tied" else 1
+            m_shared = m if shape == "tied" else 1
             a = np.asarray(0.0 if a is None else a, float)
-            b = np.asarray(-(own + d + 1.0) if b is None else b, float)
+            b = np.asarray(-(m_shared + d + 1.0) if b is None else b, float)
             a = a * np.eye(d) if a.ndim == 0 else a
-            psi = broadcast_prior(a, covars_shape(shape, k, m, d), "covars_prior")
+            psi = broadcast_prior(a, _covars_shape(shape, k, m, d), "covars_prior")
             b = b[:, None] if shape == "tied" and b.ndim == 1 else b
-            extra = (own + d + 1 + broadcast_prior(b, (k, m), "covars_weight")) / own
+            extra = (
+                m_shared + d + 1 + broadcast_prior(b, (k, m), "covars_weight")
+            ) / m_shared
         else:
             width = d if shape == "spherical" else 1
             a = np.asarray(-(width + 2) / 2 if a is None else a, float)
             b = np.asarray(0.0 if b is None else b, float)
-            psi = 2 * broadcast_prior(b, covars_shape(shape, k, m, d), "covars_weight")
+            psi = 2 * broadcast_prior(b, _covars_shape(shape, k, m, d), "covars_weight")
             extra = 1 + 2 * (broadcast_prior(a, (k, m), "covars_prior") + 1) / width
     alpha = broadcast_prior(
         np.asarray(model.weights_prior, float), (k, m), "weights_prior"
@@ -379,8 +391,8 @@ class GMMHMM(AbstractHMM, Estimator):
     }
 
     def _check_columns(self, X, fitting):
-        given = not fitting or "m" not in self.init_params
-        if given and hasattr(self, "means_") and np.ndim(self.means_) == 3:
+        is_given = not fitting or "m" not in self.init_params
+        if is_given and hasattr(self, "means_") and np.ndim(self.means_) == 3:
             d = np.shape(self.means_)[2]
             if X.shape[1] != d:
                 raise ValueError(f"means_ has {d} columns, but X has {X.shape[1]}.")
@@ -401,17 +413,17 @@ class GMMHMM(AbstractHMM, Estimator):
             )
         d = M.shape[2]
         C = np.asarray(self.covars_, dtype=float)
-        if C.shape != covars_shape(shape, k, m, d):
+        if C.shape != _covars_shape(shape, k, m, d):
             raise ValueError(
-                f"{shape} covars_ must have shape {covars_shape(shape, k, m, d)}, got "
+                f"{shape} covars_ must have shape {_covars_shape(shape, k, m, d)}, got "
                 f"{C.shape}."
             )
-        each, count = ("full", k) if shape == "tied" else (shape, k * m)
+        component_shape, count = ("full", k) if shape == "tied" else (shape, k * m)
         flat = C.reshape(count, *C.shape[1 if shape == "tied" else 2 :])
-        C = stored_covariances(flat, each, count, d)
+        C = stored_covariances(flat, component_shape, count, d)
         C = np.repeat(C, m, axis=0) if shape == "tied" else C
-        normal = Normal(M.reshape(k * m, d), C, each)
-        return mixture_emission(w, normal, self.min_covar, shape == "tied")
+        normal = Normal(M.reshape(k * m, d), C, component_shape)
+        return _mixture_emission(w, normal, self.min_covar, shape == "tied")
 
     def _initial_emission(self, X, rng):
         k, m, shape = self.n_components, self.n_mix, self.covariance_type
@@ -420,12 +432,14 @@ class GMMHMM(AbstractHMM, Estimator):
         z = nearest_center(F, main)
         M = np.empty((k * m, X.shape[1]))
         for j in range(k):
-            own = F[z == j] if (z == j).any() else main[j : j + 1]
-            M[j * m : (j + 1) * m] = kmeans_centers(own, m, rng)
-        each = "full" if shape == "tied" else shape
-        C = covariance_in_shape(data_covariance(X, self.min_covar), each, k * m)
-        normal = Normal(M, np.array(C), each)
-        return mixture_emission(
+            state_rows = F[z == j] if (z == j).any() else main[j : j + 1]
+            M[j * m : (j + 1) * m] = kmeans_centers(state_rows, m, rng)
+        component_shape = "full" if shape == "tied" else shape
+        C = covariance_in_shape(
+            data_covariance(X, self.min_covar), component_shape, k * m
+        )
+        normal = Normal(M, np.array(C), component_shape)
+        return _mixture_emission(
             np.full((k, m), 1 / m), normal, self.min_covar, shape == "tied"
         )
 
@@ -441,4 +455,4 @@ class GMMHMM(AbstractHMM, Estimator):
 
     def _emission_prior(self, emission):
         k, m = emission.weights.shape
-        return mixture_prior(self, k, m, emission.inner.normal.d)
+        return _mixture_prior(self, k, m, emission.inner.normal.d)

@@ -108,15 +108,15 @@ def emission_evidence(emission, X, ends) -> Evidence:
     ):  # see `distribution_emission`: reads gaps, has a quick way
         return emission.evidence(X, ends)
     if isinstance(emission, Categorical):
-        none = np.zeros((1, len(emission.prob)))
-        table = np.vstack([safe_log(emission.prob.T), none])
-        return Evidence(table, symbol_codes(emission, X), ends)
+        zero_row = np.zeros((1, len(emission.prob)))
+        table = np.vstack([safe_log(emission.prob.T), zero_row])
+        return Evidence(table, _symbol_codes(emission, X), ends)
     gone = np.isnan(X).any(axis=1)
     table = emission.log_prob(np.where(gone[:, None], 0.0, X))
     return Evidence(np.where(gone[:, None], 0.0, table), None, ends)
 
 
-def symbol_codes(emission: Categorical, X) -> np.ndarray:
+def _symbol_codes(emission: Categorical, X) -> np.ndarray:
     """Symbols (n,) as small whole numbers, m where one is missing; codes as they are.
 
     A fit makes them once and hands them to every iteration in place of X.
@@ -129,7 +129,7 @@ def symbol_codes(emission: Categorical, X) -> np.ndarray:
     return x.astype(np.int32)
 
 
-def with_stop_factor(seen: Evidence, stop) -> Evidence:
+def _with_stop_factor(seen: Evidence, stop) -> Evidence:
     """Evidence in which each sequence ends: the last step has the factor stop (k,)."""
     last = seen.ends - 1
     log_stop = safe_log(np.asarray(stop, dtype=float))
@@ -143,7 +143,7 @@ def with_stop_factor(seen: Evidence, stop) -> Evidence:
     return Evidence(table, index, seen.ends)
 
 
-def viterbi_counts(chain: Chain, seen: Evidence) -> Expected:
+def _viterbi_counts(chain: Chain, seen: Evidence) -> Expected:
     """Counts along the most likely paths, and the log-probability of those: hard EM."""
     path, scores = viterbi(chain, seen)
     k, n = len(chain.start), len(path)
@@ -169,27 +169,27 @@ def baum_welch_e_step(
     """
     seen = emission_evidence(p.emission, X, ends)
     chain = Chain(p.start, p.trans)
-    stopping = seen if p.stop is None else with_stop_factor(seen, p.stop)
+    stopping = seen if p.stop is None else _with_stop_factor(seen, p.stop)
     E = (
-        viterbi_counts(chain, stopping)
+        _viterbi_counts(chain, stopping)
         if hard
         else expected_counts(chain, stopping, log=log)
     )
     stop = None
     if p.stop is not None:
-        stop, E = ends_and_counts(E, seen)
+        stop, E = _ends_and_counts(E, seen)
     if hasattr(p.emission, "evidence"):
         emission = p.emission.expected(X, E.counts)
     elif seen.index is not None:
         counts = np.ascontiguousarray(E.counts[:-1].T)  # without the missing
         emission = SufficientStatistics(counts.sum(1), (counts,))
     else:
-        here = ~np.isnan(X).any(axis=1)
-        emission = p.emission.stats(X[here], E.counts[here])
+        is_complete = ~np.isnan(X).any(axis=1)
+        emission = p.emission.stats(X[is_complete], E.counts[is_complete])
     return HMMStats(E.start, E.trans, emission, stop), E.loglik
 
 
-def ends_and_counts(E: Expected, seen: Evidence):
+def _ends_and_counts(E: Expected, seen: Evidence):
     """Expected ends in each state, and E with counts of the evidence without them."""
     if seen.index is None:
         return E.counts[seen.ends - 1].sum(axis=0), E
@@ -203,27 +203,29 @@ def baum_welch_m_step(
     """M-step, eq. (2) and (3), of the parameters named by letters s, t and e."""
     start, trans, emission, stop = old
     if "s" in letters:
-        start = map_probabilities(stats.start, start, priors.start)
+        start = _map_probabilities(stats.start, start, priors.start)
     if "t" in letters and stop is None:
-        trans = map_probabilities(stats.trans, trans, priors.trans)
+        trans = _map_probabilities(stats.trans, trans, priors.trans)
     elif "t" in letters:  # eq. (4)
         prior = np.broadcast_to(np.asarray(priors.trans, float), trans.shape)
-        rows = map_probabilities(
+        rows = _map_probabilities(
             np.c_[stats.trans, stats.stop],
             np.c_[trans, stop],
             np.c_[prior, np.ones(len(stop))],
         )
         trans, stop = rows[:, :-1], rows[:, -1]
-    own = set(letters) - set("st")  # letters of the emission, "e" if it has but one
-    if own and hasattr(emission, "learn"):
-        emission = emission.learn(stats.emission, priors.emission, own)
-    elif own:
+    own_letters = set(letters) - set(
+        "st"
+    )  # letters of the emission, "e" if it has but one
+    if own_letters and hasattr(emission, "learn"):
+        emission = emission.learn(stats.emission, priors.emission, own_letters)
+    elif own_letters:
         new = type(emission).from_stats(stats.emission, prior=priors.emission)
-        emission = keep_unseen_symbols(emission, new, stats.emission, priors.emission)
+        emission = _keep_unseen_symbols(emission, new, stats.emission, priors.emission)
     return HMMParams(start, trans, emission, stop)
 
 
-def keep_unseen_symbols(old, new, stats, prior):
+def _keep_unseen_symbols(old, new, stats, prior):
     """The new emission; symbols of a state that emits nothing keep their old one."""
     if not isinstance(new, Categorical) or prior is not None:
         return new
@@ -231,7 +233,7 @@ def keep_unseen_symbols(old, new, stats, prior):
     return Categorical(np.where(empty[:, None], old.prob, new.prob))
 
 
-def map_probabilities(counts, old, prior):
+def _map_probabilities(counts, old, prior):
     """Relative frequencies with pseudo-counts; what was impossible stays so.
 
     A row without counts or prior keeps what it was.
@@ -247,8 +249,8 @@ def hmm_log_prior(p: HMMParams, priors: HMMPriors, letters: str) -> float:
 
     def dirichlet(prob, a):
         a = np.broadcast_to(np.asarray(a, dtype=float), prob.shape)
-        some = (prob > 0) & (a != 1)
-        return float(((a[some] - 1) * np.log(prob[some])).sum())
+        has_term = (prob > 0) & (a != 1)
+        return float(((a[has_term] - 1) * np.log(prob[has_term])).sum())
 
     value = dirichlet(p.start, priors.start) if "s" in letters else 0.0
     value += dirichlet(p.trans, priors.trans) if "t" in letters else 0.0
@@ -259,7 +261,7 @@ def hmm_log_prior(p: HMMParams, priors: HMMPriors, letters: str) -> float:
     return value
 
 
-def simulate_hmm(p: HMMParams, n: int, rng, first=None):
+def _simulate_hmm(p: HMMParams, n: int, rng, first=None):
     """n steps of the chain and what it emits: X (n, d), z (n,)."""
     from ._markov_chain import follow_chain
 
@@ -273,7 +275,7 @@ def simulate_hmm(p: HMMParams, n: int, rng, first=None):
     return p.emission.draw(z, rng), z
 
 
-def allowed_transitions(topology, k: int) -> np.ndarray | None:
+def _allowed_transitions(topology, k: int) -> np.ndarray | None:
     """Mask of the transitions that a topology allows (k, k); None for all."""
     if topology is None or (isinstance(topology, str) and topology == "ergodic"):
         return None
@@ -293,7 +295,7 @@ def allowed_transitions(topology, k: int) -> np.ndarray | None:
     return mask
 
 
-def mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
+def _mask_transitions(p: HMMParams, mask, ordered: bool) -> HMMParams:
     """Parameters without the moves that are not allowed; zeros stay zeros."""
     if mask is None:
         return p
@@ -409,17 +411,17 @@ class AbstractHMM(Density, Estimator):
         self._log_overwritten()
         rng = make_rng(self.random_state)
         rngs = [rng] if n_init == 1 else spawn_rngs(rng, n_init)
-        mask = allowed_transitions(topology, self.n_components)
+        mask = _allowed_transitions(topology, self.n_components)
         ordered = isinstance(topology, str) and topology == "left-right"
         initial = [
-            mask_transitions(self._initial_params(X, rng), mask, ordered)
+            _mask_transitions(self._initial_params(X, rng), mask, ordered)
             for rng in rngs
         ]
         priors = self._priors(initial[0])
         letters = self.params
         log = self.implementation == "log"
         symbols = isinstance(initial[0].emission, Categorical)
-        rows = symbol_codes(initial[0].emission, X) if symbols else X
+        rows = _symbol_codes(initial[0].emission, X) if symbols else X
 
         watch = MonitorWatch(getattr(self, "_own_monitor", None))
 
@@ -486,11 +488,11 @@ class AbstractHMM(Density, Estimator):
         R = (z[:, None] == np.arange(k)).astype(float)
         inner = np.setdiff1d(np.arange(1, len(z)), ends)  # steps with one before them
         begins = np.concatenate([[0], ends[:-1]])
-        here = ~np.isnan(X).any(axis=1)
+        is_complete = ~np.isnan(X).any(axis=1)
         stats = HMMStats(
             R[begins].sum(0),
             R[inner - 1].T @ R[inner],
-            old.emission.stats(X[here], R[here]),
+            old.emission.stats(X[is_complete], R[is_complete]),
         )
         p = baum_welch_m_step(stats, old, self._priors(old), self.params)
         if hasattr(self, "stopprob_"):
@@ -532,10 +534,10 @@ class AbstractHMM(Density, Estimator):
 
     def _initial_stop(self, stop, mean_length):
         """Set or delete `stopprob_` as the argument `stop` of `fit` asks."""
-        given = getattr(self, "stopprob_", None)
+        old_stop = getattr(self, "stopprob_", None)
         if stop is False and hasattr(self, "stopprob_"):
             del self.stopprob_
-        elif stop and (given is None or "t" in self.init_params):
+        elif stop and (old_stop is None or "t" in self.init_params):
             self.stopprob_ = np.full(self.n_components, 1 / (mean_length + 1))
             if hasattr(self, "transmat_") and "t" not in self.init_params:
                 A = np.asarray(self.transmat_, dtype=float)
@@ -556,9 +558,9 @@ class AbstractHMM(Density, Estimator):
         A monitor of one's own, with `report(log_likelihood)` and `converged`, may be
         set before `fit`: it is told every log-likelihood and may end the iteration.
         """
-        own = getattr(self, "_own_monitor", None)
-        if own is not None:
-            return own
+        own_record = getattr(self, "_own_monitor", None)
+        if own_record is not None:
+            return own_record
         settings = (self.tol, self.n_iter, self.verbose)
         if not hasattr(self, "history_"):
             return ConvergenceMonitor(False, 0, [], *settings)
@@ -617,7 +619,7 @@ class AbstractHMM(Density, Estimator):
     def _params(self) -> HMMParams:
         """The parameters as they stand in the attributes, checked."""
         k = self.n_components
-        given = []
+        parts = []
         stop = getattr(self, "stopprob_", None)
         for name, shape in (("startprob_", (k,)), ("transmat_", (k, k))):
             if not hasattr(self, name):
@@ -629,9 +631,9 @@ class AbstractHMM(Density, Estimator):
                 value = checked_probabilities(value, name)
             if value.shape != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {value.shape}.")
-            given.append(value)
+            parts.append(value)
         stop = None if stop is None else np.asarray(stop, dtype=float)
-        return HMMParams(given[0], given[1], self._emission(), stop)
+        return HMMParams(parts[0], parts[1], self._emission(), stop)
 
     def _warn_of_degenerate_states(self, emission, stats, n):
         """Warn of what the last M-step met: states without rows, floors reached."""
@@ -661,7 +663,7 @@ class AbstractHMM(Density, Estimator):
         p = self._params()
         seen = emission_evidence(p.emission, X, ends)
         stop = getattr(self, "stopprob_", None)
-        seen = seen if stop is None else with_stop_factor(seen, stop)
+        seen = seen if stop is None else _with_stop_factor(seen, stop)
         return Chain(p.start, p.trans), seen
 
     def score_samples(self, X, lengths=None):
@@ -752,7 +754,7 @@ class AbstractHMM(Density, Estimator):
             p = p._replace(trans=p.trans / rows)
         rng = make_rng(seed)
         first = None if currstate is None else pick_rows(p.trans, [currstate], rng)[0]
-        return simulate_hmm(p, n_samples, rng, first)
+        return _simulate_hmm(p, n_samples, rng, first)
 
     def fill(self, X, lengths=None):
         """X with missing values filled in: the most likely symbol, or the mean, given
@@ -784,10 +786,14 @@ class AbstractHMM(Density, Estimator):
     def _n_parameters(self) -> int:
         """Free numbers of the letters in `params`."""
         k, p = self.n_components, self.params
-        own = self._emission().free
-        own = own if isinstance(own, dict) else {"e": own}
+        emission_counts = self._emission().free
+        emission_counts = (
+            emission_counts
+            if isinstance(emission_counts, dict)
+            else {"e": emission_counts}
+        )
         moves = k * (k - 1) if getattr(self, "stopprob_", None) is None else k * k
-        free = {"s": k - 1, "t": moves, **own}
+        free = {"s": k - 1, "t": moves, **emission_counts}
         return sum(n for letter, n in free.items() if letter in p)
 
     def bic(self, X, lengths=None):

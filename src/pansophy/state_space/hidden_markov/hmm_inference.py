@@ -27,7 +27,7 @@ from ...core.numerics import safe_divide, safe_log
 MAX_PATHS = 1_000_000  # that `enumerate_paths` will write down
 
 
-def chain_tables(start, trans, likelihood, stop=None):
+def _chain_tables(start, trans, likelihood, stop=None):
     """The tables as float arrays of shapes that agree; stop is 1 if there is none."""
     pi, A = np.asarray(start, dtype=float), np.asarray(trans, dtype=float)
     L = np.asarray(likelihood, dtype=float)
@@ -43,19 +43,21 @@ def chain_tables(start, trans, likelihood, stop=None):
     return pi, A, L, stop
 
 
-def log_messages(start, trans, likelihood, stop):
+def _log_messages(start, trans, likelihood, stop):
     """Logarithms of a_t and b_t of eq. (1), each (n, k)."""
     from ...core.chains._log_filtering import log_forward
 
-    pi, A, L, stop = chain_tables(start, trans, likelihood, stop)
+    pi, A, L, stop = _chain_tables(start, trans, likelihood, stop)
     index = np.arange(len(L), dtype=np.int32)
     log_L, log_A = safe_log(L), safe_log(A)
-    up, down = np.empty(L.shape), np.empty(L.shape)
+    log_a, log_b = np.empty(L.shape), np.empty(L.shape)
     back = np.ascontiguousarray
-    log_forward(safe_log(pi), back(A), back(log_A.T), log_L, index, up)
+    log_forward(safe_log(pi), back(A), back(log_A.T), log_L, index, log_a)
     # v_t = L_t b_t backward is the same recursion with A transposed
-    log_forward(safe_log(stop), back(A.T), back(log_A), log_L, index[::-1].copy(), down)
-    return up, down[::-1], log_L, log_A, safe_log(stop)
+    log_forward(
+        safe_log(stop), back(A.T), back(log_A), log_L, index[::-1].copy(), log_b
+    )
+    return log_a, log_b[::-1], log_L, log_A, safe_log(stop)
 
 
 def forward_messages(start, trans, likelihood, *, stop=None, inclusive=True, log=False):
@@ -81,11 +83,11 @@ def forward_messages(start, trans, likelihood, *, stop=None, inclusive=True, log
            [0.0404  , 0.069   ],
            [0.023496, 0.005066]])
     """
-    up, _, _, log_A, _ = log_messages(start, trans, likelihood, stop)
+    log_a, _, _, log_A, _ = _log_messages(start, trans, likelihood, stop)
     if not inclusive:
-        later = np.logaddexp.reduce(up[:-1, :, None] + log_A, axis=1)
-        up = np.vstack([safe_log(np.asarray(start, dtype=float)), later])
-    return up if log else np.exp(up)
+        later = np.logaddexp.reduce(log_a[:-1, :, None] + log_A, axis=1)
+        log_a = np.vstack([safe_log(np.asarray(start, dtype=float)), later])
+    return log_a if log else np.exp(log_a)
 
 
 def backward_messages(
@@ -102,11 +104,11 @@ def backward_messages(
     >>> backward_messages([0.8, 0.2], [[0.6, 0.4], [0.5, 0.5]], emit)[0].round(6)
     array([0.0836, 0.0905])
     """
-    _, down, _, log_A, log_stop = log_messages(start, trans, likelihood, stop)
+    _, log_b, _, log_A, log_stop = _log_messages(start, trans, likelihood, stop)
     if not inclusive:
-        earlier = np.logaddexp.reduce(log_A[None] + down[1:, None, :], axis=2)
-        down = np.vstack([earlier, log_stop])
-    return down if log else np.exp(down)
+        earlier = np.logaddexp.reduce(log_A[None] + log_b[1:, None, :], axis=2)
+        log_b = np.vstack([earlier, log_stop])
+    return log_b if log else np.exp(log_b)
 
 
 def enumerate_paths(start, trans, likelihood, *, stop=None):
@@ -119,7 +121,7 @@ def enumerate_paths(start, trans, likelihood, *, stop=None):
     >>> paths[log_p.argmax()]
     array([0, 0])
     """
-    pi, A, L, stop = chain_tables(start, trans, likelihood, stop)
+    pi, A, L, stop = _chain_tables(start, trans, likelihood, stop)
     n, k = L.shape
     if n * np.log(k) > np.log(MAX_PATHS):
         raise ValueError(
@@ -150,7 +152,7 @@ def k_best_paths(start, trans, likelihood, m, *, stop=None, log=False):
     >>> np.exp(score).round(6)
     array([0.0128  , 0.009216])
     """
-    pi, A, L, stop = chain_tables(start, trans, likelihood, stop)
+    pi, A, L, stop = _chain_tables(start, trans, likelihood, stop)
     if m < 1:
         raise ValueError(f"at least one path must be asked for, got {m}.")
     log_L = L if log else safe_log(L)
@@ -168,10 +170,10 @@ def k_best_paths(start, trans, likelihood, m, *, stop=None, log=False):
     best = np.argsort(-last, kind="stable")[:m]
     best = best[last[best] > -np.inf]
     paths = np.empty((len(best), n), np.int64)
-    here = best
+    state = best
     for t in range(n - 1, -1, -1):
-        paths[:, t] = here // m
-        here = came[t].reshape(-1)[here]
+        paths[:, t] = state // m
+        state = came[t].reshape(-1)[state]
     return paths, last[best]
 
 
@@ -180,9 +182,9 @@ def require_possible(beliefs, ends) -> np.ndarray:
 
     Such a one has no posterior: that is an error, which names it.
     """
-    some = beliefs > -np.inf if beliefs.ndim == 1 else beliefs.any(axis=1)
-    if not some.all():
-        t = int(some.argmin())
+    is_possible = beliefs > -np.inf if beliefs.ndim == 1 else beliefs.any(axis=1)
+    if not is_possible.all():
+        t = int(is_possible.argmin())
         s = t if beliefs.ndim == 1 else int(np.searchsorted(ends, t, side="right"))
         raise ValueError(
             f"sequence {s} of {len(ends)} has probability 0 under this model, so that "

@@ -48,13 +48,15 @@ def kmeans_centers(X, k: int, rng) -> np.ndarray:
         return different[np.arange(k) % len(different)]
     m = X.mean(axis=0)
     best = different[:k]
-    least = np.inf
+    least_cost = np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a start may have a centre without rows
         for _ in range(10 if len(X) * k <= 50_000 else 3):
             C, _ = kmeans2(X - m, k, KMEANS_ITERATIONS, minit="++", seed=rng)
             cost = np.sum(vq(X - m, C)[1] ** 2)
-            best, least = (C + m, cost) if cost < least else (best, least)
+            best, least_cost = (
+                (C + m, cost) if cost < least_cost else (best, least_cost)
+            )
     return best
 
 

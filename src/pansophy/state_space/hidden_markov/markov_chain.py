@@ -63,7 +63,7 @@ class MarkovTest(NamedTuple):
         return self.p_value >= 0.05
 
 
-def label_sequences(X, lengths=None):
+def _label_sequences(X, lengths=None):
     """Labels one after the other (n,), and where each sequence ends.
 
     X is one sequence of labels (a text is one of letters), a list of sequences, all of
@@ -83,16 +83,16 @@ def label_sequences(X, lengths=None):
     return x, sequence_ends(len(x), lengths)
 
 
-def state_codes(x, states=None):
+def _state_codes(x, states=None):
     """Numbers of the states (n,), -1 where one is missing, and the states."""
-    there = ~missing_mask(x)
-    held = x[there].tolist()
+    is_present = ~missing_mask(x)
+    held = x[is_present].tolist()
     seen = np.asarray(held)
     if seen.dtype.kind in "US" and x.dtype.kind == "O":
-        other = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
-        if other:
+        other_kind = [v for v in held if isinstance(v, str) != isinstance(held[0], str)]
+        if other_kind:
             raise ValueError(
-                f"states must be of one kind, got {held[0]!r} and {other[0]!r}."
+                f"states must be of one kind, got {held[0]!r} and {other_kind[0]!r}."
             )
     states = np.unique(seen) if states is None else states
     known = codes_of_levels(seen, states)
@@ -102,11 +102,11 @@ def state_codes(x, states=None):
             f"{len(states)} states of the chain."
         )
     codes = np.full(len(x), -1)
-    codes[there] = known
+    codes[is_present] = known
     return codes, states
 
 
-def context_codes(codes, at, begins, p, k):
+def _context_codes(codes, at, begins, p, k):
     """Number of the p states before each row `at` of sequences that begin at `begins`,
     -1 where fewer than p are there or one is missing."""
     c = np.zeros(len(at), np.int64)
@@ -130,34 +130,42 @@ def count_transitions(codes, ends, p, k) -> TransitionCounts:
     """Count the transitions from each context to each state."""
     begins = np.r_[0, ends[:-1]]
     sizes = ends - begins
-    c = context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
+    c = _context_codes(codes, np.arange(len(codes)), np.repeat(begins, sizes), p, k)
     ok = (c >= 0) & (codes >= 0)
     N = np.bincount(c[ok] * k + codes[ok], minlength=k ** (p + 1))
 
     def edge(at):
-        result = context_codes(codes, at, begins, p, k)
+        result = _context_codes(codes, at, begins, p, k)
         return np.bincount(result[result >= 0], minlength=k**p).astype(float)
 
     first = edge(np.minimum(begins + p, ends))
     return TransitionCounts(N.reshape(-1, k).astype(float), first, edge(ends))
 
 
-def transition_frequencies(N, stops, a, learn_stop):
+def _transition_frequencies(N, stops, a, learn_stop):
     """Frequencies with pseudo-counts a: transitions (c, k), stops (c,)."""
-    whole = np.column_stack([N, stops]) if learn_stop else N
-    whole = whole + a
-    P = safe_divide(whole, whole.sum(1, keepdims=True) + 0 * whole, 1 / whole.shape[1])
+    masses = np.column_stack([N, stops]) if learn_stop else N
+    masses = masses + a
+    P = safe_divide(
+        masses, masses.sum(1, keepdims=True) + 0 * masses, 1 / masses.shape[1]
+    )
     return (P[:, :-1], P[:, -1]) if learn_stop else (P, np.zeros(len(P)))
 
 
-def markov_order_test(codes, ends, p, k) -> MarkovTest:
+def _markov_order_test(codes, ends, p, k) -> MarkovTest:
     """Test of p earlier states against p + 1, eq. (3)."""
     N = count_transitions(codes, ends, p + 1, k).next.reshape(k, -1, k)  # b, c, j
-    pair, after, whole = N.sum(axis=2), N.sum(axis=0), N.sum(axis=(0, 2))
-    some = N > 0
-    expected = pair[:, :, None] * safe_divide(after, whole[:, None] + 0 * after)
-    G = 2 * float((N[some] * np.log(N[some] / expected[some])).sum())
-    rows, columns = (pair > 0).sum(axis=0), (after > 0).sum(axis=1)
+    pair, successor_counts, middle_counts = (
+        N.sum(axis=2),
+        N.sum(axis=0),
+        N.sum(axis=(0, 2)),
+    )
+    occurs = N > 0
+    expected = pair[:, :, None] * safe_divide(
+        successor_counts, middle_counts[:, None] + 0 * successor_counts
+    )
+    G = 2 * float((N[occurs] * np.log(N[occurs] / expected[occurs])).sum())
+    rows, columns = (pair > 0).sum(axis=0), (successor_counts > 0).sum(axis=1)
     degrees = int((np.maximum(rows - 1, 0) * np.maximum(columns - 1, 0)).sum())
     p_value = float(chdtrc(degrees, G)) if degrees else 1.0
     return MarkovTest(G, degrees, p_value, p)
@@ -187,8 +195,8 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
     >>> choose_order(chain.sample(2000, random_state=0)).best
     1
     """
-    x, ends = label_sequences(X, lengths)
-    codes, states = state_codes(x)
+    x, ends = _label_sequences(X, lengths)
+    codes, states = _state_codes(x)
     k = len(states)
     top = max(orders)
     if float(k) ** (top + 1) > MAX_TABLE_CELLS:
@@ -197,9 +205,22 @@ def choose_order(X, lengths=None, *, orders=(1, 2, 3)) -> OrderChoice:
     n = N.sum()
     results = []
     for p in orders:
-        of = N.reshape(-1, k**p, k).sum(axis=0)
-        P = safe_divide(of, of.sum(axis=1, keepdims=True) + 0 * of)
-        results.append((float((of[of > 0] * np.log(P[of > 0])).sum()), k**p * (k - 1)))
+        context_counts = N.reshape(-1, k**p, k).sum(axis=0)
+        P = safe_divide(
+            context_counts,
+            context_counts.sum(axis=1, keepdims=True) + 0 * context_counts,
+        )
+        results.append(
+            (
+                float(
+                    (
+                        context_counts[context_counts > 0]
+                        * np.log(P[context_counts > 0])
+                    ).sum()
+                ),
+                k**p * (k - 1),
+            )
+        )
     ll, free = np.array(results).T
     bics = bic(ll, free, max(n, 1))
     best = int(orders[int(bics.argmin())])
@@ -301,16 +322,16 @@ class MarkovChain(Estimator):
         )
         if not len(P) == len(stop) == len(start) == k**p:
             raise ValueError(f"start and stop must have shape {(k,) * p}.")
-        whole = np.column_stack([P, stop])
-        bad = ~((whole >= 0).all(axis=1) & (np.abs(whole.sum(axis=1) - 1) <= 1e-6))
+        rows = np.column_stack([P, stop])
+        bad = ~((rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) <= 1e-6))
         if bad.any():
             c = int(bad.argmax())
-            after = ", ".join(
+            context_text = ", ".join(
                 str(self.states_[i]) for i in np.unravel_index(c, (k,) * p)
             )
             raise ValueError(
-                f"the probabilities after {after} must not be negative and sum to 1, "
-                f"got {whole[c, : k + self.stop].tolist()}."
+                f"the probabilities after {context_text} must not be negative and sum "
+                f"to 1, got {rows[c, : k + self.stop].tolist()}."
             )
         return P, start, stop
 
@@ -331,8 +352,8 @@ class MarkovChain(Estimator):
         self : object
         """
         check_params(self)
-        x, ends = label_sequences(X, lengths)
-        codes, states = state_codes(x)
+        x, ends = _label_sequences(X, lengths)
+        codes, states = _state_codes(x)
         k = len(states)
         p = self.order
         a = self.alpha
@@ -345,7 +366,7 @@ class MarkovChain(Estimator):
             )
         self.states_ = states
         N = count_transitions(codes, ends, p, k)
-        P, stop = transition_frequencies(N.next, N.last, a, self.stop)
+        P, stop = _transition_frequencies(N.next, N.last, a, self.stop)
         first = N.first + a
         start = safe_divide(first, first.sum() + 0 * first, 1 / len(first))
         sides = (k,) * p
@@ -357,22 +378,22 @@ class MarkovChain(Estimator):
     def log_prob(self, X, lengths=None):
         """Log-probability of each sequence, eq. (1); missing states are left out."""
         P, start, stop = self._given()
-        x, ends = label_sequences(X, lengths)
-        codes, _ = state_codes(x, self.states_)
+        x, ends = _label_sequences(X, lengths)
+        codes, _ = _state_codes(x, self.states_)
         k = len(self.states_)
         p = self.order
         begins = np.r_[0, ends[:-1]]
         owner = np.repeat(np.arange(len(ends)), ends - begins)
-        c = context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
+        c = _context_codes(codes, np.arange(len(codes)), begins[owner], p, k)
         ok = (c >= 0) & (codes >= 0)
         steps = safe_log(P[c[ok], codes[ok]])
-        out = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
-        first = context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
-        out += np.where(first >= 0, safe_log(start[first]), 0.0)
+        log_p = np.bincount(owner[ok], steps, minlength=len(ends)).astype(float)
+        first = _context_codes(codes, np.minimum(begins + p, ends), begins, p, k)
+        log_p += np.where(first >= 0, safe_log(start[first]), 0.0)
         if self.stop:
-            last = context_codes(codes, ends, begins, p, k)
-            out += np.where(last >= 0, safe_log(stop[last]), 0.0)
-        return out
+            last = _context_codes(codes, ends, begins, p, k)
+            log_p += np.where(last >= 0, safe_log(stop[last]), 0.0)
+        return log_p
 
     def score(self, X, lengths=None):
         """Total log-probability."""
@@ -397,25 +418,25 @@ class MarkovChain(Estimator):
         if not self.stop:
             edges[:, -1] = np.inf  # rounding must not stop a chain that does not
         if start is None:
-            here = int(rng.choice(len(first), p=first / first.sum()))
-            path = list(np.unravel_index(here, (k,) * p))
+            context = int(rng.choice(len(first), p=first / first.sum()))
+            path = list(np.unravel_index(context, (k,) * p))
         else:
-            given = as_column([start] if np.isscalar(start) else start)
-            codes, _ = state_codes(given, self.states_)
+            past = as_column([start] if np.isscalar(start) else start)
+            codes, _ = _state_codes(past, self.states_)
             if len(codes) != p or (codes < 0).any():
                 raise ValueError(f"start must be {p} of the chain's states.")
-            here = int(context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
+            context = int(_context_codes(codes, np.array([p]), np.array([0]), p, k)[0])
             path = []
         path = [np.array(path, np.int64)]
         left = np.inf if n is None else n - len(path[0])
         while left > 0:
             room = np.empty(int(min(left, 1 << 16)), np.int64)
-            steps = follow_chain(edges, here, k, rng.random(len(room)), room)
+            steps = follow_chain(edges, context, k, rng.random(len(room)), room)
             path.append(room[:steps])
             if steps < len(room):
                 break
             for j in room[-p:]:
-                here = (here * k + int(j)) % k**p
+                context = (context * k + int(j)) % k**p
             left -= steps
         return self.states_[np.concatenate(path)[: n if n is not None else None]]
 
@@ -476,7 +497,7 @@ class MarkovChain(Estimator):
         if self.order > 1:
             raise ValueError("hitting_times is for chains of order 1.")
         return transition_matrix.hitting_times(
-            self.matrix(), state_codes(wanted, self.states_)[0]
+            self.matrix(), _state_codes(wanted, self.states_)[0]
         )
 
     def mean_length(self):
@@ -496,11 +517,11 @@ class MarkovChain(Estimator):
     def check_markov(self, X, lengths=None) -> MarkovTest:
         """Test on sequences whether `order` earlier states are enough."""
         check_params(self)
-        x, ends = label_sequences(X, lengths)
-        codes, states = state_codes(x)
+        x, ends = _label_sequences(X, lengths)
+        codes, states = _state_codes(x)
         if float(len(states)) ** (self.order + 2) > MAX_TABLE_CELLS:
             raise ValueError(f"{len(states)} states are too many for this test.")
-        return markov_order_test(codes, ends, self.order, len(states))
+        return _markov_order_test(codes, ends, self.order, len(states))
 
     @property
     def n_parameters(self) -> int:

@@ -58,7 +58,7 @@ Kinds = Annotated[
 Letters = Annotated[str, letters_rule("ste")]
 
 
-def initial_distribution(kind, x, z, k):
+def _initial_distribution(kind, x, z, k):
     """A start for one column that is not Normal: groups z, a tenth of them all."""
     R = 0.9 * (z[:, None] == np.arange(k)) + 0.1 / k
     if kind == "categorical":
@@ -138,7 +138,7 @@ class ProductEmission:
         return sum(sum(c.values()) if isinstance(c, dict) else c for c in counts)
 
 
-def emissions_cover_columns(model) -> bool:
+def _emissions_cover_columns(model) -> bool:
     """Whether each column of a loaded model has one distribution in every state."""
     held = getattr(model, "emissions_", None)
     if held is None:
@@ -147,15 +147,15 @@ def emissions_cover_columns(model) -> bool:
     batches = (getattr(p, fields(p)[0].name) for _, p in held)  # a mean, a rate, ...
     if not all(np.shape(batch)[:1] == (model.n_components,) for batch in batches):
         return False
-    every = np.arange(len(columns))
+    all_columns = np.arange(len(columns))
     return len(columns) == model.n_features_in_ and np.array_equal(
-        np.sort(columns), every
+        np.sort(columns), all_columns
     )
 
 
 @saved_state(
     emissions_=Each(Row(IntArray(None, low=0, below="n_features_in_"), AnyValue())),
-    check=emissions_cover_columns,
+    check=_emissions_cover_columns,
 )
 @dataclass(eq=False, repr=False)
 class MixedHMM(AbstractHMM, Estimator):
@@ -258,12 +258,12 @@ class MixedHMM(AbstractHMM, Estimator):
         groups = []
         for columns, part in self.emissions_:
             normal = isinstance(part, Normal)
-            own = (
+            emission = (
                 NormalEmission(part, self.min_covar)
                 if normal
                 else DistributionEmission(part)
             )
-            groups.append(ColumnGroup(np.asarray(columns), own))
+            groups.append(ColumnGroup(np.asarray(columns), emission))
         return ProductEmission(tuple(groups))
 
     def _initial_emission(self, X, rng):
@@ -281,7 +281,7 @@ class MixedHMM(AbstractHMM, Estimator):
             groups.append(ColumnGroup(normal, NormalEmission(q, self.min_covar)))
         for a in np.flatnonzero(kinds != "normal"):
             seen = ~np.isnan(X[~np.isnan(X).all(axis=1), a])
-            part = initial_distribution(kinds[a], F[seen, a], z[seen], k)
+            part = _initial_distribution(kinds[a], F[seen, a], z[seen], k)
             groups.append(ColumnGroup(np.array([a]), DistributionEmission(part)))
         return ProductEmission(tuple(groups))
 

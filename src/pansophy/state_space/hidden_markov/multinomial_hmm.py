@@ -126,8 +126,8 @@ class MultinomialHMM(AbstractHMM, Estimator):
                 )
         if fitting:
             distinct = np.unique(sums[seen])
-            whole = len(distinct) == 1 and float(distinct[0]).is_integer()
-            self.n_trials_ = int(distinct[0]) if whole else None
+            is_constant = len(distinct) == 1 and float(distinct[0]).is_integer()
+            self.n_trials_ = int(distinct[0]) if is_constant else None
 
     def _emission(self):
         if not hasattr(self, "emissionprob_"):
@@ -141,14 +141,16 @@ class MultinomialHMM(AbstractHMM, Estimator):
             raise ValueError(
                 f"emissionprob_ must have {self.n_components} rows, got {B.shape}."
             )
-        same = self.n_trials if np.size(self.n_trials) == 1 else None
-        trials = getattr(self, "n_trials_", None) if same is None else int(same)
+        one_number = self.n_trials if np.size(self.n_trials) == 1 else None
+        trials = (
+            getattr(self, "n_trials_", None) if one_number is None else int(one_number)
+        )
         return DistributionEmission(Multinomial(B, 1 if trials is None else trials))
 
     def sample(self, n_samples=1, random_state=None, currstate=None):
         """A sequence of counts (n, m) and its states (n,)."""
-        given = self.n_trials is not None and np.size(self.n_trials) == 1
-        if not given and getattr(self, "n_trials_", None) is None:
+        is_one_number = self.n_trials is not None and np.size(self.n_trials) == 1
+        if not is_one_number and getattr(self, "n_trials_", None) is None:
             raise ValueError("to sample, give n_trials as one number.")
         return super().sample(n_samples, random_state, currstate)
 

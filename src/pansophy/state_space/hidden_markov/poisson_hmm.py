@@ -117,8 +117,8 @@ class PoissonHMM(AbstractHMM, Estimator):
 
     def _check_columns(self, X, fitting):
         refuse_negative(self, X)
-        given = not fitting or "l" not in self.init_params
-        if given and hasattr(self, "lambdas_"):
+        is_given = not fitting or "l" not in self.init_params
+        if is_given and hasattr(self, "lambdas_"):
             d = np.atleast_2d(self.lambdas_).shape[1]
             if d != X.shape[1]:
                 raise ValueError(f"lambdas_ has {d} columns, but X has {X.shape[1]}.")

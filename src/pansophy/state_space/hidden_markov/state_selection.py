@@ -53,7 +53,7 @@ class StateChoice(NamedTuple):
         return "\n".join([head, *lines])
 
 
-def held_out_rows(ends, folds: int):
+def _held_out_rows(ends, folds: int):
     """For each fold, the rows held out: whole sequences, or stretches of them."""
     s = len(ends)
     n = int(ends[-1])
@@ -72,7 +72,7 @@ def held_out_rows(ends, folds: int):
         yield np.concatenate(runs[f::folds])
 
 
-def piece_lengths(ends, chosen):
+def _piece_lengths(ends, chosen):
     """Lengths of the sequences that chosen rows are cut into, in their order."""
     sequence = np.searchsorted(ends, chosen, side="right")
     breaks = (np.diff(chosen) != 1) | (np.diff(sequence) != 0)
@@ -80,12 +80,12 @@ def piece_lengths(ends, chosen):
     return np.diff(cuts, prepend=0)
 
 
-def fit_n_states(model, k, n_init, X, lengths):
+def _fit_n_states(model, k, n_init, X, lengths):
     """The most likely of several fits with k states."""
-    one = clone(model).set_params(n_components=k)
+    model_copy = clone(model).set_params(n_components=k)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return one.fit(X, lengths, n_init=n_init)
+        return model_copy.fit(X, lengths, n_init=n_init)
 
 
 def choose_states(
@@ -137,18 +137,18 @@ def choose_states(
     results = []
     columns = {"bic": [], "aic": [], "held_out": [], "log_likelihood": []}
     for k in tried:
-        best = fit_n_states(model, k, n_init, X, sizes)
+        best = _fit_n_states(model, k, n_init, X, sizes)
         results.append(best)
         columns["log_likelihood"].append(best.score(X, sizes))
         columns["bic"].append(best.bic(X, sizes))
         columns["aic"].append(best.aic(X, sizes))
         total = 0.0 if folds else np.nan
-        for out in held_out_rows(ends, folds):
-            kept = np.setdiff1d(np.arange(len(X)), out)
-            part = fit_n_states(model, k, n_init, X[kept], piece_lengths(ends, kept))
+        for held_out in _held_out_rows(ends, folds):
+            kept = np.setdiff1d(np.arange(len(X)), held_out)
+            part = _fit_n_states(model, k, n_init, X[kept], _piece_lengths(ends, kept))
             if len(ends) < folds:  # a stretch begins anywhere
                 part.startprob_ = part.get_stationary_distribution()
-            total += part.score(X[out], piece_lengths(ends, out))
+            total += part.score(X[held_out], _piece_lengths(ends, held_out))
         columns["held_out"].append(total / len(X))
     table = {name: np.array(values) for name, values in columns.items()}
     sign = -1 if criterion == "held_out" else 1

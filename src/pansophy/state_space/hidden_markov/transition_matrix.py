@@ -32,7 +32,7 @@ from ...distributions.information.information import total_variation
 MAX_DOUBLINGS = 60  # mixing times are looked for up to 2 ** LONGEST steps
 
 
-def check_transition_matrix(P, what="transmat"):
+def _check_transition_matrix(P, what="transmat"):
     """P as a square matrix whose rows sum to 1; the first that does not is named."""
     P = np.asarray(P, dtype=float)
     if P.ndim != 2 or P.shape[0] != P.shape[1]:
@@ -49,7 +49,7 @@ def check_transition_matrix(P, what="transmat"):
 
 def n_step_transitions(P, n):
     """P^n, eq. (1)."""
-    return np.linalg.matrix_power(check_transition_matrix(P), n)
+    return np.linalg.matrix_power(_check_transition_matrix(P), n)
 
 
 class CommunicatingClasses(NamedTuple):
@@ -82,29 +82,29 @@ class CommunicatingClasses(NamedTuple):
 
 def communicating_classes(P) -> CommunicatingClasses:
     """Classes, whether they are left, and their periods."""
-    P = check_transition_matrix(P)
+    P = _check_transition_matrix(P)
     moves = P > 0
     c, label = connected_components(moves, connection="strong")
     recurrent = np.ones(c, bool)
     i, j = np.nonzero(moves)
     recurrent[label[i[label[i] != label[j]]]] = False
     period = np.array(
-        [class_period(moves, np.flatnonzero(label == a)) for a in range(c)]
+        [_class_period(moves, np.flatnonzero(label == a)) for a in range(c)]
     )
     return CommunicatingClasses(label, recurrent, period, np.diag(P) == 1)
 
 
-def class_period(moves, states) -> int:
+def _class_period(moves, states) -> int:
     """Greatest common divisor of the lengths of the cycles among some states.
 
     With depth the distance from one of them, every edge i -> j closes a walk of
     length depth_i + 1 - depth_j; their divisor is the period.
     """
     inside = moves[np.ix_(states, states)]
-    order, before = breadth_first_order(inside, 0)
+    order, predecessor = breadth_first_order(inside, 0)
     depth = np.zeros(len(states), int)
     for i in order[1:]:
-        depth[i] = depth[before[i]] + 1
+        depth[i] = depth[predecessor[i]] + 1
     i, j = np.nonzero(inside)
     return int(np.gcd.reduce(depth[i] + 1 - depth[j])) if len(i) else 0
 
@@ -118,16 +118,16 @@ def stationary_distribution(P):
     >>> stationary_distribution([[0.7, 0.3], [0.2, 0.8]]).round(6)
     array([0.4, 0.6])
     """
-    P = check_transition_matrix(P)
+    P = _check_transition_matrix(P)
     rows = []
     for states in communicating_classes(P).members():
         pi = np.zeros(len(P))
-        pi[states] = gth_stationary(P[np.ix_(states, states)])
+        pi[states] = _gth_stationary(P[np.ix_(states, states)])
         rows.append(pi)
     return rows[0] if len(rows) == 1 else np.array(rows)
 
 
-def gth_stationary(P):
+def _gth_stationary(P):
     """pi of an irreducible chain: states leave one by one, the last first.
 
     Without state n the others move by P_ij + P_in P_nj / (sum of P_nj, j < n).
@@ -157,18 +157,18 @@ def unique_stationary_distribution(P):
 
 def distance_to_stationary(P, n, start=None):
     """Distance from pi after 0..n steps, from a start or from the worst state, (3)."""
-    P, pi = check_transition_matrix(P), unique_stationary_distribution(P)
+    P, pi = _check_transition_matrix(P), unique_stationary_distribution(P)
     V = np.eye(len(P)) if start is None else np.atleast_2d(np.asarray(start, float))
-    out = []
+    distances = []
     for _ in range(n + 1):
-        out.append(total_variation(V, pi).max())
+        distances.append(total_variation(V, pi).max())
         V = V @ P
-    return np.array(out)
+    return np.array(distances)
 
 
 def mixing_time(P, eps=0.25) -> float:
     """Fewest steps with d(n) <= eps, eq. (3); inf for a chain that is periodic."""
-    P, pi = check_transition_matrix(P), unique_stationary_distribution(P)
+    P, pi = _check_transition_matrix(P), unique_stationary_distribution(P)
     if not 0 < eps < 1:
         raise ValueError(f"eps must lie strictly between 0 and 1, got {eps!r}.")
     if not communicating_classes(P).ergodic:
@@ -191,7 +191,7 @@ def mixing_time(P, eps=0.25) -> float:
 
 def second_eigenvalue(P) -> float:
     """Largest modulus of an eigenvalue after the first, the rate of (3)."""
-    size = np.sort(np.abs(np.linalg.eigvals(check_transition_matrix(P))))
+    size = np.sort(np.abs(np.linalg.eigvals(_check_transition_matrix(P))))
     return float(size[-2]) if len(size) > 1 else 0.0
 
 
@@ -207,7 +207,7 @@ def time_reversal(P):
            [0.5, 0.5, 0. ],
            [0. , 0.5, 0.5]])
     """
-    P, pi = check_transition_matrix(P), unique_stationary_distribution(P)
+    P, pi = _check_transition_matrix(P), unique_stationary_distribution(P)
     if not (pi > 0).all():
         raise ValueError(
             f"state {int(pi.argmin())} is transient: seen backwards from the "
@@ -218,14 +218,14 @@ def time_reversal(P):
 
 def is_reversible(P, tol=1e-9) -> bool:
     """Detailed balance, pi_i P_ij = pi_j P_ji for all i and j."""
-    P, pi = check_transition_matrix(P), unique_stationary_distribution(P)
+    P, pi = _check_transition_matrix(P), unique_stationary_distribution(P)
     flow = pi[:, None] * P
     return bool(np.abs(flow - flow.T).max() <= tol)
 
 
 def hitting_times(P, targets):
     """Mean number of steps until one of the targets, eq. (5); inf if it may miss."""
-    P = check_transition_matrix(P)
+    P = _check_transition_matrix(P)
     k = len(P)
     hit = np.zeros(k, bool)
     hit[np.atleast_1d(targets)] = True
@@ -234,7 +234,7 @@ def hitting_times(P, targets):
     lost = np.zeros(k, bool)  # states of recurrent classes without a target
     for states in classes.members():
         lost[states] = not hit[states].any()
-    sure = hitting_probability(absorbed, hit, lost) > 1 - 1e-12
+    sure = _hitting_probability(absorbed, hit, lost) > 1 - 1e-12
     times = np.where(hit, 0.0, np.inf)
     free = sure & ~hit
     if free.any():
@@ -243,19 +243,19 @@ def hitting_times(P, targets):
     return times
 
 
-def hitting_probability(P, good, bad):
+def _hitting_probability(P, good, bad):
     """P(a good state before a bad one) from each state, all of which reach either."""
-    out = good.astype(float)
+    probability = good.astype(float)
     free = ~(good | bad)
     if free.any():
         A = np.eye(int(free.sum())) - P[np.ix_(free, free)]
-        out[free] = np.linalg.solve(A, P[np.ix_(free, good)].sum(axis=1))
-    return out
+        probability[free] = np.linalg.solve(A, P[np.ix_(free, good)].sum(axis=1))
+    return probability
 
 
 def absorption_probabilities(P):
     """a of eq. (6): the recurrent class in which each state ends up."""
-    P = check_transition_matrix(P)
+    P = _check_transition_matrix(P)
     groups = communicating_classes(P).members()
     ends = np.zeros(len(P), bool)
     ends[np.concatenate(groups)] = True
@@ -263,5 +263,5 @@ def absorption_probabilities(P):
     for states in groups:
         good = np.zeros(len(P), bool)
         good[states] = True
-        columns.append(hitting_probability(P, good, ends & ~good))
+        columns.append(_hitting_probability(P, good, ends & ~good))
     return np.stack(columns, axis=1)

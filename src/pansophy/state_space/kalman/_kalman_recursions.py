@@ -86,14 +86,14 @@ class Scratch(NamedTuple):
 
 
 @compiled
-def copy_vector(a, out):
+def _copy_vector(a, out):
     """out = a, as far as a goes; cheaper to compile than a slice."""
     for i in range(min(len(a), len(out))):
         out[i] = a[i]
 
 
 @compiled
-def copy_matrix(A, out):
+def _copy_matrix(A, out):
     """out = A, as far as the smaller of both goes."""
     for i in range(min(len(A), len(out))):
         for j in range(min(len(A), len(out))):
@@ -101,10 +101,10 @@ def copy_matrix(A, out):
 
 
 @compiled(fastmath=FASTMATH_ORDERED)
-def largest_relative_change(S, old, root):
+def _largest_relative_change(S, old, root):
     """Largest |S - old| against the square roots of the diagonal; stops when large."""
     k = len(S)
-    most = 0.0
+    largest = 0.0
     for i in range(k):
         d = abs(S[i, i] - old[i, i])
         if d > 1e-12 * abs(S[i, i]):
@@ -116,13 +116,13 @@ def largest_relative_change(S, old, root):
             scale = root[i] * root[j]
             if d > 1e-12 * scale:
                 return 1.0
-            if scale > 0.0 and d > most * scale:
-                most = d / scale
-    return most
+            if scale > 0.0 and d > largest * scale:
+                largest = d / scale
+    return largest
 
 
 @compiled
-def has_converged(now, before, calm):
+def _has_converged(now, before, calm):
     """Whether the change `now` is rounding, and how many steps in a row it was.
 
     Changes shrink geometrically; what is left of them is now^2 / (before - now).
@@ -133,7 +133,7 @@ def has_converged(now, before, calm):
 
 
 @compiled(fastmath=FASTMATH_ORDERED)
-def update_covariance(x, H, r, P, K, f, ph, g):
+def _update_covariance(x, H, r, P, K, f, ph, g):
     """Update P by a row of x, Joseph's form, one number after the other; log det.
 
     f is -1 where x is missing and 0 where it was known before it was seen.
@@ -172,7 +172,7 @@ def update_covariance(x, H, r, P, K, f, ph, g):
 
 
 @compiled
-def equal_matrices(A, B):
+def _equal_matrices(A, B):
     """Whether all entries are equal."""
     for i in range(len(A)):
         for j in range(len(A)):
@@ -182,7 +182,7 @@ def equal_matrices(A, B):
 
 
 @compiled(fastmath=FASTMATH_ORDERED)
-def update_mean(x, H, K, f, log_f, a, v):
+def _update_mean(x, H, K, f, log_f, a, v):
     """Update the mean a by a row of x, eq. (1); returns the log-likelihood, eq. (3)."""
     loglik = -0.5 * log_f
     for i in range(len(x)):
@@ -219,26 +219,26 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
     # a complete sequence leads: later ones with the same start share its covariances
     leader, lead, lead_s = -1, 0, 0
     computed = 0
-    held = -1  # the row whose covariance is in matrices[now]
-    now = 0
+    held = -1  # the row whose covariance is in matrices[current]
+    current = 0
     for i in range(k):
         for j in range(k):
             FT[j, i], C[i, j] = F[0, i, j], Q[0, i, j]
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
-        following = leader >= 0 and equal_matrices(P0[s], P0[lead_s])
-        all_complete, converged, before, calm = True, False, 1.0, 0
+        following = leader >= 0 and _equal_matrices(P0[s], P0[lead_s])
+        all_complete, converged, old_change, calm = True, False, 1.0, 0
         for t in range(begin, end):
             if tF:
                 for i in range(k):
                     for j in range(k):
                         FT[j, i] = F[t, i, j]
             if t == begin:
-                copy_vector(a0[s], a)
+                _copy_vector(a0[s], a)
             else:
-                copy_vector(c[tc * t], b)
+                _copy_vector(c[tc * t], b)
                 transposed_matvec(FT, a, b, ph)
-                copy_vector(ph, a)
+                _copy_vector(ph, a)
             h = pattern[t]
             all_complete = all_complete and complete[t]
             following = following and complete[t] and t - begin < lead
@@ -250,31 +250,31 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
                 computed += 1
                 slot[t] = t
                 if t == begin:
-                    copy_matrix(P0[s], matrices[now])
+                    _copy_matrix(P0[s], matrices[current])
                 else:
                     if held != slot[t - 1]:
-                        copy_matrix(P[slot[t - 1]], matrices[now])
+                        _copy_matrix(P[slot[t - 1]], matrices[current])
                     if tQ:
-                        copy_matrix(Q[t], C)
-                    skip_zero_matmul(matrices[now], FT, zero, 1.0, False, rows, W)
-                    now = 1 - now
-                    skip_zero_matmul(W, FT, C, 1.0, True, rows, matrices[now])
-                    mirror_lower_half(matrices[now])
+                        _copy_matrix(Q[t], C)
+                    skip_zero_matmul(matrices[current], FT, zero, 1.0, False, rows, W)
+                    current = 1 - current
+                    skip_zero_matmul(W, FT, C, 1.0, True, rows, matrices[current])
+                    mirror_lower_half(matrices[current])
                 held = t
-                log_f[t] = update_covariance(
-                    x[t], H[h], r[h], matrices[now], K[t], f[t], ph, g
+                log_f[t] = _update_covariance(
+                    x[t], H[h], r[h], matrices[current], K[t], f[t], ph, g
                 )
-                copy_matrix(matrices[now], P[t])
+                _copy_matrix(matrices[current], P[t])
                 converged = False
                 if complete[t] and t > begin and complete[t - 1]:
-                    change = largest_relative_change(
-                        matrices[now], matrices[1 - now], b
+                    change = _largest_relative_change(
+                        matrices[current], matrices[1 - current], b
                     )
-                    converged, calm = has_converged(change, before, calm)
-                    before = change
+                    converged, calm = _has_converged(change, old_change, calm)
+                    old_change = change
             q = slot[t]
-            logliks[t] = update_mean(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
-            copy_vector(a, m[t])
+            logliks[t] = _update_mean(x[t], H[h], K[q], f[q], log_f[q], a, v[t])
+            _copy_vector(a, m[t])
         if all_complete and end - begin > lead:
             leader = begin
             lead = end - begin
@@ -283,7 +283,7 @@ def filter_sequences(sequences, dynamics, observation, out, log_f, logliks, scra
 
 
 @compiled(fastmath=FASTMATH_ORDERED)
-def adjoint_step(H, K, f, v, N, vectors, u, d, D, converged):
+def _adjoint_step(H, K, f, v, N, vectors, u, d, D, converged):
     """Eq. (5): the adjoint (r, N) before a row of x from that after it, in place.
 
     r is vectors[0]. If N has `converged` it stays, and d is that of a later row, D.
@@ -310,7 +310,7 @@ def adjoint_step(H, K, f, v, N, vectors, u, d, D, converged):
 
 
 @compiled
-def same_slots(slot, a, b, length):
+def _same_slots(slot, a, b, length):
     """Whether two stretches of steps share their covariances."""
     different = 0
     for j in range(length):
@@ -335,20 +335,20 @@ def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, s
     tF = int(len(F) > 1)
     rows = np.empty(vectors.shape[1], np.int64)
     FF, W, S, B, zero = matrices[2], matrices[3], matrices[4], matrices[5], matrices[6]
-    rr, b, g, none = vectors[0], vectors[1], vectors[2], vectors[4]
+    rr, b, g, zero_vector = vectors[0], vectors[1], vectors[2], vectors[4]
     leader, lead, lead_s = -1, -1, 0
     held = -1  # the slot whose covariance is in B
-    now = 0
+    current = 0
     lossy = 0
-    copy_matrix(F[0], FF)
+    _copy_matrix(F[0], FF)
     for s in range(len(ends)):
         begin, end = begins[s], ends[s]
-        follows = lead == end - begin and same_slots(slot, begin, leader, lead)
+        follows = lead == end - begin and _same_slots(slot, begin, leader, lead)
         converged = follows
-        before = 1.0
+        old_change = 1.0
         calm = 0
-        copy_vector(none, rr)
-        copy_matrix(zero, matrices[now])
+        _copy_vector(zero_vector, rr)
+        _copy_matrix(zero, matrices[current])
         for t in range(end - 1, begin - 1, -1):
             q = slot[t]
             same_here = t < end - 1 and q == slot[t + 1]
@@ -358,52 +358,52 @@ def smooth_sequences(begins, ends, F, observation, filtered, keep, out, first, s
                 converged = converged and same_here
                 smoothed_slot[t] = smoothed_slot[t + 1] if converged else t
             if held != q:
-                copy_matrix(P[q], B)
+                _copy_matrix(P[q], B)
                 held = q
             if t < end - 1:
                 if tF:
-                    copy_matrix(F[t + 1], FF)
-                transposed_matvec(FF, rr, none, b)
-                copy_vector(b, rr)
-            copy_vector(m[t], b)
+                    _copy_matrix(F[t + 1], FF)
+                transposed_matvec(FF, rr, zero_vector, b)
+                _copy_vector(b, rr)
+            _copy_vector(m[t], b)
             transposed_matvec(B, rr, b, g)
-            copy_vector(g, z[t])
+            _copy_vector(g, z[t])
             if not converged:
                 if t < end - 1:
-                    skip_zero_matmul(matrices[now], FF, zero, 1.0, False, rows, W)
-                    now = 1 - now
-                    skip_zero_matmul(W, FF, zero, 1.0, True, rows, matrices[now])
-                    mirror_lower_half(matrices[now])
-                    skip_zero_matmul(matrices[now], B, zero, 1.0, False, rows, W)
+                    skip_zero_matmul(matrices[current], FF, zero, 1.0, False, rows, W)
+                    current = 1 - current
+                    skip_zero_matmul(W, FF, zero, 1.0, True, rows, matrices[current])
+                    mirror_lower_half(matrices[current])
+                    skip_zero_matmul(matrices[current], B, zero, 1.0, False, rows, W)
                     skip_zero_matmul(W, B, B, -1.0, True, rows, S)
                     mirror_lower_half(S)
                 else:
-                    copy_matrix(B, S)
-                copy_matrix(S, V[t])
+                    _copy_matrix(B, S)
+                _copy_matrix(S, V[t])
                 lost = False
                 for i in range(k):
                     V[t, i, i] = max(V[t, i, i], 0.0)
                     lost = lost or B[i, i] > LOSSY_FACTOR * V[t, i, i]
                 lossy += lost
             w, o = (t, smoothed_slot[t]) if keep else (0, 0)
-            adjoint_step(
-                H[pattern[t]], K[q], f[q], v[t], matrices[now], vectors, u[w], D[w],
+            _adjoint_step(
+                H[pattern[t]], K[q], f[q], v[t], matrices[current], vectors, u[w], D[w],
                 D[o], converged,
             )  # fmt: skip
             if keep:
-                copy_vector(rr, r[t])
+                _copy_vector(rr, r[t])
             if not converged:
-                mirror_lower_half(matrices[now])
+                mirror_lower_half(matrices[current])
                 if keep:
-                    copy_matrix(matrices[now], N[t])
+                    _copy_matrix(matrices[current], N[t])
                 if same_here:
-                    change = largest_relative_change(
-                        matrices[now], matrices[1 - now], b
+                    change = _largest_relative_change(
+                        matrices[current], matrices[1 - current], b
                     )
-                    converged, calm = has_converged(change, before, calm)
-                    before = change
-        copy_vector(rr, r0[s])
-        copy_matrix(N0[lead_s] if follows else matrices[now], N0[s])
+                    converged, calm = _has_converged(change, old_change, calm)
+                    old_change = change
+        _copy_vector(rr, r0[s])
+        _copy_matrix(N0[lead_s] if follows else matrices[current], N0[s])
         if not follows:
             leader = begin
             lead = end - begin

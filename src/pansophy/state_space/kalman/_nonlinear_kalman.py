@@ -29,7 +29,7 @@ def semidefinite_cholesky(P):
 
 
 @compiled
-def forward_solve(L, B):
+def _forward_solve(L, B):
     """L^-1 B, rows of zero pivots giving zero."""
     k, m = B.shape
     X = np.zeros((k, m))
@@ -44,7 +44,7 @@ def forward_solve(L, B):
 
 
 @compiled
-def backward_solve(L, X):
+def _backward_solve(L, X):
     """L'^-1 X, in place."""
     k, m = X.shape
     for i in range(k - 1, -1, -1):
@@ -64,7 +64,7 @@ def condition_normal(a, P, C, S, e):
     """
     k, p = C.shape
     L = semidefinite_cholesky(S)
-    W = forward_solve(L, C.T)  # P - C S^-1 C' = P - W' W
+    W = _forward_solve(L, C.T)  # P - C S^-1 C' = P - W' W
     u = np.zeros(p)
     power, log_det = 0.0, 0.0
     for i in range(p):
@@ -97,7 +97,7 @@ def condition_normal(a, P, C, S, e):
 def smoother_gain(P, C):
     """C' P^-1 for symmetric P and C (k, m): (m, k)."""
     L = semidefinite_cholesky(P)
-    return backward_solve(L, forward_solve(L, C)).T
+    return _backward_solve(L, _forward_solve(L, C)).T
 
 
 @compiled

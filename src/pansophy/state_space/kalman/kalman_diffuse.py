@@ -60,7 +60,7 @@ class DiffuseStep(NamedTuple):
     loglik: float
 
 
-def diffuse_update(x, h, r, a, A, B, scale):
+def _diffuse_update(x, h, r, a, A, B, scale):
     """Eq. (1) and (2) for one number; `scale` is g had nothing been seen."""
     e, g, f = x - h @ a, h @ A @ h, h @ B @ h + r
     if g > ROUNDING * scale:
@@ -90,7 +90,9 @@ def diffuse_filter(model, seen, begin, end):
         loglik = 0.0
         for i in np.flatnonzero(~np.isnan(seen.x[t])):
             scale = H[i] ** 2 @ np.diag(free)
-            item, a, A, B, ll = diffuse_update(seen.x[t, i], H[i], r[i], a, A, B, scale)
+            item, a, A, B, ll = _diffuse_update(
+                seen.x[t, i], H[i], r[i], a, A, B, scale
+            )
             items += [item] if item else []
             loglik += ll
         edge = np.sqrt(np.diag(free))
@@ -118,15 +120,17 @@ class DiffuseAdjoint(NamedTuple):
     N2: np.ndarray
 
 
-def adjoint_before_update(item: DiffuseUpdate, j: DiffuseAdjoint) -> DiffuseAdjoint:
+def _adjoint_before_update(item: DiffuseUpdate, j: DiffuseAdjoint) -> DiffuseAdjoint:
     """Eq. (3) and (4)."""
     h, e, g, f, K0, K1 = item
     L0 = np.eye(len(h)) - np.outer(K0, h)
     hh = np.outer(h, h)
     if g == 0:
-        own = (h * e / f, hh / f)
+        own_terms = (h * e / f, hh / f)
         N0, N1, N2 = (L0.T @ N @ L0 for N in j[2:])
-        return DiffuseAdjoint(L0.T @ j.r0 + own[0], L0.T @ j.r1, N0 + own[1], N1, N2)
+        return DiffuseAdjoint(
+            L0.T @ j.r0 + own_terms[0], L0.T @ j.r1, N0 + own_terms[1], N1, N2
+        )
     L1 = -np.outer(K1, h)
     L2 = np.outer(K1, h) * f / g
     twice = lambda M: M + M.T
@@ -154,7 +158,7 @@ def diffuse_smoother(model, steps, r, N, end):
     k = len(model.m)
     zero = np.zeros((k, k))
     j = DiffuseAdjoint(r, np.zeros(k), N, zero, zero)
-    out = []
+    smoothed = []
     for step in reversed(steps):
         A = step.A
         B = step.B
@@ -171,18 +175,20 @@ def diffuse_smoother(model, steps, r, N, end):
             N0, N1, N2 = (F.T @ M @ F for M in j[2:])
             j = DiffuseAdjoint(F.T @ j.r0, F.T @ j.r1, N0, N1, N2)
         z = step.a + B @ j.r0 + A @ j.r1
-        both = A @ j.N1 @ B
-        V = B - B @ j.N0 @ B - both - both.T - A @ j.N2 @ A
+        cross_term = A @ j.N1 @ B
+        V = B - B @ j.N0 @ B - cross_term - cross_term.T - A @ j.N2 @ A
         left = np.diag(A - A @ j.N1 @ A) > 1e-6 * np.diag(A)
         V = with_infinite_variances(symmetrize(V), left)
-        us = []
+        row_adjoints = []
         for item in reversed(step.items):
             seen = 1 / item.f if item.g == 0 else 0.0
             D = seen + item.K0 @ j.N0 @ item.K0
-            us.append((item.e * seen - item.K0 @ j.r0, D))
-            j = adjoint_before_update(item, j)
-        out.append(DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), us[::-1], lag, by_F))
-    return out[::-1]
+            row_adjoints.append((item.e * seen - item.K0 @ j.r0, D))
+            j = _adjoint_before_update(item, j)
+        smoothed.append(
+            DiffuseSmoothed(z, V, j.r0, symmetrize(j.N0), row_adjoints[::-1], lag, by_F)
+        )
+    return smoothed[::-1]
 
 
 def with_infinite_variances(V, where):

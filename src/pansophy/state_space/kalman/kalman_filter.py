@@ -84,7 +84,7 @@ def check_control(control, n, name="control"):
     return u
 
 
-def check_observation(x, model):
+def _check_observation(x, model):
     """One observation (p,), NaN where it is masked."""
     x = np.ma.filled(np.ma.asarray(x, dtype=float), np.nan).reshape(-1)
     p = model.H.shape[-2]
@@ -114,7 +114,7 @@ DEFAULT_LEARNED = (
 )
 
 
-def parameter_letters(names, start) -> str:
+def _parameter_letters(names, start) -> str:
     """The letters of parameter names."""
     if names == "all":
         return "FQHRcd" + ("mP" if start == "known" else "")
@@ -126,7 +126,7 @@ def parameter_letters(names, start) -> str:
     return letters
 
 
-def require_constant(params, letters):
+def _require_constant(params, letters):
     """Only matrices that do not change with time can be learned."""
     moving = {"FQHR": 2, "cd": 1}
     for letter, ndim in ((x, d) for group, d in moving.items() for x in group):
@@ -134,9 +134,9 @@ def require_constant(params, letters):
         if letter in letters and getattr(params, letter).ndim > ndim:
             raise ValueError(f"{name} changes with time and cannot be learned.")
     for pair, rest in (("Fc", "FcB"), ("Hd", "HdD")):
-        some = any(x in letters for x in rest)
+        changes_in_time = any(x in letters for x in rest)
         for x, ndim in zip(pair, (2, 1), strict=True):
-            if some and getattr(params, x).ndim > ndim:
+            if changes_in_time and getattr(params, x).ndim > ndim:
                 raise ValueError(
                     f"{NAME_OF_LETTER[x]} changes with time, so that what it is added "
                     "to cannot be learned."
@@ -298,21 +298,21 @@ class KalmanFilter(Density, Estimator):
         u = check_control(control, len(X))
         letters = self._letters(u)
         self._check_previous_start(ends, u, letters)
-        given = {name: getattr(self, name) for name in PARAMETERS}
-        k = infer_sizes(given, self.n_dim_state, self.n_dim_obs, X.shape[1])[0]
-        if u is not None and given["control_matrices"] is None:
-            given["control_matrices"] = np.zeros((k, u.shape[1]))
+        matrices = {name: getattr(self, name) for name in PARAMETERS}
+        k = infer_sizes(matrices, self.n_dim_state, self.n_dim_obs, X.shape[1])[0]
+        if u is not None and matrices["control_matrices"] is None:
+            matrices["control_matrices"] = np.zeros((k, u.shape[1]))
         if self.method is not None:
             learned = [name for name in PARAMETERS if PARAMETERS[name][0] in letters]
-            given = initial_guess(given, learned, X, np.append(0, ends[:-1]), k)
-        first = self._checked(given, X.shape[1])
+            matrices = initial_guess(matrices, learned, X, np.append(0, ends[:-1]), k)
+        first = self._checked(matrices, X.shape[1])
         params = first
         if self.method is None:
             self.n_iter_ = 0
             self.history_ = {"objective": np.empty(0)}
             self.converged_, self.interrupted_ = True, False
         else:
-            require_constant(first, letters)
+            _require_constant(first, letters)
             run = self._em if self.method == "em" else self._ml
             params = run(first, letters, X, ends, u)
         return self._store(params, X, ends, u)
@@ -354,8 +354,10 @@ class KalmanFilter(Density, Estimator):
         X, ends = self._sequences(X, None, reset=not hasattr(self, "n_features_in_"))
         params = self._params(X.shape[1])
         letters = self._letters(None)
-        letters = letters if em_vars is None else parameter_letters(em_vars, self.start)
-        require_constant(params, letters)
+        letters = (
+            letters if em_vars is None else _parameter_letters(em_vars, self.start)
+        )
+        _require_constant(params, letters)
         for _ in range(n_iter):
             params = kalman_m_step(
                 kalman_e_step(params, X, ends, None, self.steady)[0], letters
@@ -375,7 +377,7 @@ class KalmanFilter(Density, Estimator):
     def _letters(self, u) -> str:
         """Letters of the parameters that are learned."""
         usual = DEFAULT_LEARNED if self.start == "known" else DEFAULT_LEARNED[:2]
-        letters = parameter_letters(self.em_vars or usual, self.start)
+        letters = _parameter_letters(self.em_vars or usual, self.start)
         return letters + ("BD" if self.em_vars == "all" and u is not None else "")
 
     def _checked(self, given, columns=None):
@@ -390,8 +392,8 @@ class KalmanFilter(Density, Estimator):
     def _params(self, columns=None) -> KalmanParameters:
         """The matrices as fitted, or as given where there was no fit."""
         fitted = hasattr(self, "transition_matrices_")
-        given = {n: getattr(self, f"{n}_" if fitted else n) for n in PARAMETERS}
-        return self._checked(given, columns)
+        matrices = {n: getattr(self, f"{n}_" if fitted else n) for n in PARAMETERS}
+        return self._checked(matrices, columns)
 
     def _sequences(self, X, lengths, *, reset=False):
         """Checked X (n, p) in floating point, and where the sequences end."""
@@ -521,7 +523,7 @@ class KalmanFilter(Density, Estimator):
         )
         if x is None:
             return start
-        return step.update(start, check_observation(x, model))[0]
+        return step.update(start, _check_observation(x, model))[0]
 
     def filter_update(
         self,
@@ -539,7 +541,7 @@ class KalmanFilter(Density, Estimator):
 
         Returns the next mean and covariance.
         """
-        own = {
+        step_matrices = {
             "transition_matrices": transition_matrix,
             "transition_offsets": transition_offset,
             "transition_covariance": transition_covariance,
@@ -548,9 +550,11 @@ class KalmanFilter(Density, Estimator):
             "observation_covariance": observation_covariance,
         }
         params = self._params()
-        now = {name: getattr(params, PARAMETERS[name][0]) for name in PARAMETERS}
-        now |= {name: value for name, value in own.items() if value is not None}
-        model = read_parameters(now).model(2)
+        current = {name: getattr(params, PARAMETERS[name][0]) for name in PARAMETERS}
+        current |= {
+            name: value for name, value in step_matrices.items() if value is not None
+        }
+        model = read_parameters(current).model(2)
         belief = GaussianBelief(
             np.asarray(filtered_state_mean, dtype=float),
             np.asarray(filtered_state_covariance, dtype=float),
@@ -558,7 +562,7 @@ class KalmanFilter(Density, Estimator):
         new = LinearGaussianFilter(model).predict(belief)
         if observation is not None and observation is not np.ma.masked:
             new, _ = LinearGaussianFilter(model).update(
-                new, check_observation(observation, model)
+                new, _check_observation(observation, model)
             )
         return Beliefs(new.mean, new.cov)
 
@@ -571,13 +575,13 @@ class KalmanFilter(Density, Estimator):
         check_interval_level(level)
         if X is None and not hasattr(self, "last_state_mean_"):
             raise ValueError("forecast needs X, or a model that was fitted.")
-        before = np.empty((0, self._params().H.shape[-2]))
-        before = before if X is None else self._sequences(X, None)[0]
-        params = self._params(before.shape[1])
-        rows = np.vstack([before, np.full((n + (X is None), before.shape[1]), np.nan)])
+        past = np.empty((0, self._params().H.shape[-2]))
+        past = past if X is None else self._sequences(X, None)[0]
+        params = self._params(past.shape[1])
+        rows = np.vstack([past, np.full((n + (X is None), past.shape[1]), np.nan)])
         u = None
         if control is not None:
-            u = np.asarray(control, dtype=float).reshape(len(before) + n, -1)
+            u = np.asarray(control, dtype=float).reshape(len(past) + n, -1)
             u = u if X is not None else np.vstack([u[:1], u])
         if X is None:
             last = {"m": self.last_state_mean_, "P": self.last_state_covariance_}

@@ -50,13 +50,13 @@ from .kalman_recursions import SmootherPass, run_filter, run_smoother
 from .linear_gaussian import at_time, nearest_semidefinite, symmetrize
 
 
-def sum_of_rows(table, which):
+def _sum_of_rows(table, which):
     """sum over t of table[which[t]], each row read once."""
     rows, counts = np.unique(which, return_counts=True)
     return np.tensordot(counts.astype(float), table[rows], axes=1)
 
 
-def rows_with_predecessor(run):
+def _rows_with_predecessor(run):
     """Rows that have one before them in their sequence, but for diffuse ones."""
     begins = np.concatenate([[0], run.ends[:-1]])
     first = np.zeros(len(run.mean), bool)
@@ -73,7 +73,7 @@ def rows_after_first(run):
     return np.setdiff1d(np.arange(len(run.mean)), np.append(0, run.ends[:-1]))
 
 
-def adjoint_pairs(back: SmootherPass, rows):
+def _adjoint_pairs(back: SmootherPass, rows):
     """N of the rows, P of those before them, and how often each pair occurs."""
     run = back.forward
     n = len(run.mean)
@@ -83,7 +83,7 @@ def adjoint_pairs(back: SmootherPass, rows):
     return back.N[keys // n], run.cov[keys % n], counts.astype(float)
 
 
-def rowwise_product(v, table, which):
+def _rowwise_product(v, table, which):
     """v_t' table[which[t]] row by row; rows that share the commonest in one product."""
     if len(which) == 0:
         return v
@@ -104,7 +104,7 @@ class RegressionMoments(NamedTuple):
     n: float
 
 
-def regression_design(z, u):
+def _regression_design(z, u):
     """(z, 1, u) row by row."""
     parts = [z, np.ones((len(z), 1))]
     return np.hstack(parts if u is None else [*parts, u])
@@ -116,10 +116,12 @@ def transition_moments(back: SmootherPass, u) -> RegressionMoments:
     rows = rows_after_first(back.forward)
     F, Q = run.model.F, run.model.Q
     k = len(F)
-    w = regression_design(back.mean[rows - 1], None if u is None else u[rows])
+    w = _regression_design(back.mean[rows - 1], None if u is None else u[rows])
     y = back.mean[rows]
-    plain = np.setdiff1d(rows_with_predecessor(run), np.array(list(back.lags), int) + 1)
-    N, P, counts = adjoint_pairs(back, plain)
+    plain = np.setdiff1d(
+        _rows_with_predecessor(run), np.array(list(back.lags), int) + 1
+    )
+    N, P, counts = _adjoint_pairs(back, plain)
     G = F @ P
     lag = (np.eye(k) - (G @ F.T + Q) @ N) @ G
     cross = np.tensordot(counts, lag, axes=1)
@@ -127,38 +129,40 @@ def transition_moments(back: SmootherPass, u) -> RegressionMoments:
         cross = cross + (0.0 if part.lag is None else part.lag)
     cross = cross + sum(back.lags.values(), np.zeros((k, k)))
     ww, yw, yy = w.T @ w, y.T @ w, y.T @ y
-    ww[:k, :k] += sum_of_rows(back.cov, back.slot[rows - 1])
+    ww[:k, :k] += _sum_of_rows(back.cov, back.slot[rows - 1])
     yw[:, :k] += cross
     return RegressionMoments(
-        ww, yw, yy + sum_of_rows(back.cov, back.slot[rows]), len(rows)
+        ww, yw, yy + _sum_of_rows(back.cov, back.slot[rows]), len(rows)
     )
 
 
-def noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
+def _noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
     """Sums of E[w w'], E[r w'], E[r r'] over rows with something seen, eq. (3)."""
     run = back.forward
     model = run.model
     n, p = X.shape
     gone = np.isnan(X)
     if gone.any():
-        masks, which = np.unique(gone, axis=0, return_inverse=True)
+        masks, pattern = np.unique(gone, axis=0, return_inverse=True)
     else:
-        masks, which = np.zeros((1, p), bool), np.zeros(n, int)
+        masks, pattern = np.zeros((1, p), bool), np.zeros(n, int)
     k = len(model.m)
     z = back.mean
     e = X - np.einsum("...ij,...j->...i", model.H, z) - model.d
-    w = regression_design(z, u)
+    w = _regression_design(z, u)
     q = w.shape[1]
-    out = RegressionMoments(np.zeros((q, q)), np.zeros((p, q)), np.zeros((p, p)), 0.0)
+    moments = RegressionMoments(
+        np.zeros((q, q)), np.zeros((p, q)), np.zeros((p, p)), 0.0
+    )
     for j, mask in enumerate(masks):
         s = ~mask
         if not s.any():
             continue
-        rows = np.flatnonzero(which.ravel() == j)
-        T, left = impute_noise(model.R, s, rows)
+        rows = np.flatnonzero(pattern.ravel() == j)
+        T, left = _impute_noise(model.R, s, rows)
         H = model.H[:, s] if model.H.ndim == 3 else model.H[s]
         ww = w[rows].T @ w[rows]
-        V = sum_of_rows(back.cov, back.slot[rows])
+        V = _sum_of_rows(back.cov, back.slot[rows])
         ww[:k, :k] += V
         rw, rr = e[rows][:, s].T @ w[rows], e[rows][:, s].T @ e[rows][:, s]
         if H.ndim == 2:
@@ -169,11 +173,13 @@ def noise_moments(back: SmootherPass, X, u) -> RegressionMoments:
             rw[:, :k] -= HV.sum(axis=0)
             rr = rr + (HV @ H[rows].swapaxes(1, 2)).sum(axis=0)
         part = RegressionMoments(ww, T @ rw, T @ rr @ T.T + left, float(len(rows)))
-        out = RegressionMoments(*(a + b for a, b in zip(out, part, strict=True)))
-    return out
+        moments = RegressionMoments(
+            *(a + b for a, b in zip(moments, part, strict=True))
+        )
+    return moments
 
 
-def impute_noise(R, s, rows):
+def _impute_noise(R, s, rows):
     """T with E[r] = T e_s, and the covariance that is left, over the rows; eq. (3)."""
     T = np.eye(len(s))[:, s]
     if s.all():
@@ -205,7 +211,7 @@ def kalman_e_step(
     return KalmanStats(back, params, X, u), float(run.logliks.sum())
 
 
-def regress_moments(old, M: RegressionMoments, free, noise=False):
+def _regress_moments(old, M: RegressionMoments, free, noise=False):
     """Coefficients over the free columns; the others as in `old` (y, w).
 
     With `noise` yw holds E[(y - old w) w'], otherwise E[y w'].
@@ -226,30 +232,30 @@ def kalman_m_step(stats: KalmanStats, letters) -> KalmanParameters:
     moved, seen = [x for x in "FcB" if x in letters], [x for x in "HdD" if x in letters]
     if moved:
         M = transition_moments(back, stats.u)
-        old = stack_coefficients(p.F, p.c, p.B, stats.u)
-        C = regress_moments(old, M, coefficient_columns("FcB", moved, old, k))
+        old = _stack_coefficients(p.F, p.c, p.B, stats.u)
+        C = _regress_moments(old, M, _coefficient_columns("FcB", moved, old, k))
         new["F"] = C[:, :k]
         new["c"] = C[:, k]
-        new["B"] = control_coefficients(C, k, p.B)
+        new["B"] = _control_coefficients(C, k, p.B)
         if "Q" in letters:
             Q = M.yy - C @ M.yw.T - M.yw @ C.T + C @ M.ww @ C.T
             new["Q"] = nearest_semidefinite(Q / max(M.n, 1))
     elif "Q" in letters and len(rows_after_first(run)):
         rows = rows_after_first(run)
-        G = back.r[rows].T @ back.r[rows] - sum_of_rows(back.N, back.slot[rows])
+        G = back.r[rows].T @ back.r[rows] - _sum_of_rows(back.N, back.slot[rows])
         new["Q"] = nearest_semidefinite(p.Q + p.Q @ G @ p.Q / len(rows))
     if seen or "R" in letters:
-        M = noise_moments(back, stats.X, stats.u)
+        M = _noise_moments(back, stats.X, stats.u)
         if M.n > 0:
             step = np.zeros_like(M.yw)
             if seen:
-                old = stack_coefficients(p.H, p.d, p.D, stats.u)
-                C = regress_moments(
-                    old, M, coefficient_columns("HdD", seen, old, k), noise=True
+                old = _stack_coefficients(p.H, p.d, p.D, stats.u)
+                C = _regress_moments(
+                    old, M, _coefficient_columns("HdD", seen, old, k), noise=True
                 )
                 new["H"] = C[:, :k]
                 new["d"] = C[:, k]
-                new["D"] = control_coefficients(C, k, p.D)
+                new["D"] = _control_coefficients(C, k, p.D)
                 step = C - old
             if "R" in letters:
                 R = M.yy - step @ M.yw.T - M.yw @ step.T + step @ M.ww @ step.T
@@ -259,24 +265,26 @@ def kalman_m_step(stats: KalmanStats, letters) -> KalmanParameters:
     if "m" in letters:
         new["m"] = z.mean(axis=0)
     if "P" in letters:
-        off = z - new["m"]
-        P = back.cov[back.slot[first]].mean(axis=0) + off.T @ off / len(off)
+        deviation = z - new["m"]
+        P = back.cov[back.slot[first]].mean(axis=0) + deviation.T @ deviation / len(
+            deviation
+        )
         new["P"] = nearest_semidefinite(P)
     return KalmanParameters(**new)
 
 
-def stack_coefficients(A, b, C, u):
+def _stack_coefficients(A, b, C, u):
     """[A b C], the coefficients of (z, 1, u)."""
     return np.hstack([A, b[:, None]] + ([] if u is None else [C]))
 
 
-def coefficient_columns(names, wanted, old, k):
+def _coefficient_columns(names, wanted, old, k):
     """The columns of the letters wanted."""
     kind = np.repeat([0, 1, 2], [k, 1, old.shape[1] - k - 1])
     return np.flatnonzero(np.isin(kind, [names.index(x) for x in wanted]))
 
 
-def control_coefficients(C, k, old):
+def _control_coefficients(C, k, old):
     return C[:, k + 1 :] if C.shape[1] > k + 1 else old
 
 
@@ -298,18 +306,18 @@ class LikelihoodGradient(NamedTuple):
 def gradient_by_covariance(back: SmootherPass, rows):
     """d/dQ of the rows, eq. (4)."""
     r = back.r[rows]
-    return (r.T @ r - sum_of_rows(back.N, back.slot[rows])) / 2
+    return (r.T @ r - _sum_of_rows(back.N, back.slot[rows])) / 2
 
 
 def gradient_by_transition(back: SmootherPass):
     """d/dF of eq. (4), for an F that does not change."""
     run = back.forward
-    some = rows_with_predecessor(back.forward)
+    rows = _rows_with_predecessor(back.forward)
     F = run.model.F
-    r = back.r[some]
-    N, P, counts = adjoint_pairs(back, some)
-    G = r.T @ run.mean[some - 1] - np.tensordot(counts, N @ F @ P, axes=1)
-    G = G + r.T @ rowwise_product(r @ F, run.cov, run.slot[some - 1])
+    r = back.r[rows]
+    N, P, counts = _adjoint_pairs(back, rows)
+    G = r.T @ run.mean[rows - 1] - np.tensordot(counts, N @ F @ P, axes=1)
+    G = G + r.T @ _rowwise_product(r @ F, run.cov, run.slot[rows - 1])
     for part in (part for parts in back.diffuse for part in parts):
         G = G + (0.0 if part.by_F is None else part.by_F)
     return G
@@ -330,7 +338,7 @@ def likelihood_gradient(back: SmootherPass, X, u=None) -> LikelihoodGradient:
     k = len(model.m)
     GQ, GP = gradient_by_covariance(back, rows), gradient_by_covariance(back, first)
     GF = gradient_by_transition(back) if model.F.ndim == 2 else np.zeros((k, k))
-    M = noise_moments(back, X, u)
+    M = _noise_moments(back, X, u)
     Rinv = np.linalg.pinv(at_time(model.R, 0, 2), hermitian=True)
     Hw = Rinv @ M.yw
     GR = Rinv @ (M.yy - M.n * at_time(model.R, 0, 2)) @ Rinv / 2
@@ -404,7 +412,7 @@ class ParameterVector:
         return np.concatenate(parts)
 
 
-def stationary_start_gradient(
+def _stationary_start_gradient(
     g: LikelihoodGradient, params: KalmanParameters, model
 ) -> LikelihoodGradient:
     """Eq. (7): the gradient where the start is the stationary distribution."""
@@ -429,7 +437,7 @@ def kalman_objective(vector: ParameterVector, X, ends, u, steady=True):
             return np.inf, np.zeros_like(v)
         g = likelihood_gradient(stats.back, X, u)
         if params.start == "stationary":
-            g = stationary_start_gradient(g, params, stats.back.forward.model)
+            g = _stationary_start_gradient(g, params, stats.back.forward.model)
         return -loglik / n, -vector.slope(g, factors) / n
 
     return f

@@ -85,10 +85,10 @@ def entries_in_time(a, n, letter):
     if letter in TRANSITION_LETTERS and len(a) == n - 1:
         a = np.concatenate([a[:1], a])
     if len(a) < n:
-        less = " (or one less)" if letter in TRANSITION_LETTERS else ""
+        fewer_text = " (or one less)" if letter in TRANSITION_LETTERS else ""
         raise ValueError(
             f"{NAME_OF_LETTER[letter]} has {len(a)} entries in time, but X has {n} "
-            f"rows: it needs as many{less}."
+            f"rows: it needs as many{fewer_text}."
         )
     return a[:n]
 
@@ -105,9 +105,9 @@ def infer_sizes(given: dict, n_state, n_obs, columns):
         if a.ndim == 0 and len(shape) == 2:
             continue  # a number times the identity
         if a.ndim not in (len(shape), len(shape) + (letter not in CONSTANT_LETTERS)):
-            more = "" if letter in CONSTANT_LETTERS else " (one more with time)"
+            axis_text = "" if letter in CONSTANT_LETTERS else " (one more with time)"
             raise ValueError(
-                f"{name} must have {len(shape)} dimensions{more}, got {a.ndim}."
+                f"{name} must have {len(shape)} dimensions{axis_text}, got {a.ndim}."
             )
         for axis, size in zip(shape, a.shape[-len(shape) :], strict=True):
             if result[axis] is None:
@@ -136,7 +136,7 @@ def read_parameters(
     """Checked Parameters from arrays by public name; None is the default."""
     k, p, m = infer_sizes(given, n_state, n_obs, columns)
     long = {"k": k, "p": p, "l": m}
-    out = {}
+    matrices = {}
     for name, (letter, shape, default) in PARAMETERS.items():
         want = tuple(long[axis] for axis in shape)
         a = given.get(name)
@@ -147,8 +147,8 @@ def read_parameters(
             a = a * np.eye(*want)
         if not np.all(np.isfinite(a)):
             raise ValueError(f"{name} contains NaN or infinity.")
-        out[letter] = check_covariance(a, name) if letter in "QRP" else a
-    return KalmanParameters(**out, start=start)
+        matrices[letter] = check_covariance(a, name) if letter in "QRP" else a
+    return KalmanParameters(**matrices, start=start)
 
 
 def initial_guess(given: dict, learned, X, begins, k) -> dict:
@@ -156,7 +156,7 @@ def initial_guess(given: dict, learned, X, begins, k) -> dict:
 
     Half the variance of a step goes to each noise, the first row to the mean.
     """
-    out = dict(given)
+    guesses = dict(given)
     p = X.shape[1]
     with np.errstate(invalid="ignore"):
         steps = np.diff(X, axis=0) ** 2
@@ -175,9 +175,9 @@ def initial_guess(given: dict, learned, X, begins, k) -> dict:
     }
     if k == p and given.get("observation_matrices") is None:
         first = X[begins]
-        some = np.where(np.isnan(first), 0.0, first).mean(axis=0)
-        starts["initial_state_mean"] = some
+        first_rows = np.where(np.isnan(first), 0.0, first).mean(axis=0)
+        starts["initial_state_mean"] = first_rows
     for name, value in starts.items():
-        if out.get(name) is None and name in learned:
-            out[name] = value
-    return out
+        if guesses.get(name) is None and name in learned:
+            guesses[name] = value
+    return guesses

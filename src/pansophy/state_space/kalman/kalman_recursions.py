@@ -59,7 +59,7 @@ class WhitenedObservations(NamedTuple):
     log_det: np.ndarray  # (n,), log det C
 
 
-def noise_whitening(R):
+def _noise_whitening(R):
     """C^-1 and r with C^-1 R C^-T = diag(r) for a stack of R; also log det C."""
     try:
         C = np.linalg.cholesky(R)
@@ -70,13 +70,13 @@ def noise_whitening(R):
         return U.swapaxes(1, 2), np.maximum(w, 0.0), np.zeros(len(R))
 
 
-def whiten_observations(
+def _whiten_observations(
     model: LinearGaussianModel, X, steady=True
 ) -> WhitenedObservations:
     """Subtract the offsets and make the noise of the entries independent."""
     n, p = X.shape
     k = len(model.m)
-    x = writable_contiguous(X - model.d)
+    x = _writable_contiguous(X - model.d)
     gone = np.isnan(x)
     H, R = model.H, model.R
     varies = H.ndim == 3 or R.ndim == 3
@@ -87,7 +87,7 @@ def whiten_observations(
         g = n if varies else 1
         r = np.broadcast_to(np.diagonal(R, axis1=-2, axis2=-1), (g, p))
         H = np.broadcast_to(H, (g, p, k))
-        H, r = writable_contiguous(H), writable_contiguous(r)
+        H, r = _writable_contiguous(H), _writable_contiguous(r)
         return WhitenedObservations(x, H, r, pattern, complete, np.zeros(n))
     if varies:
         masks = gone
@@ -101,51 +101,51 @@ def whiten_observations(
     # a missing entry gets noise of its own, so that it says nothing of the others
     R = np.where(hidden, np.eye(p), np.broadcast_to(R, (g, p, p)))
     H = np.where(masks[:, :, None], 0.0, np.broadcast_to(H, (g, p, k)))
-    T, r, log_det = noise_whitening(R)
+    T, r, log_det = _noise_whitening(R)
     filled = np.where(gone, 0.0, x)
     if g == 1:
         x = filled @ T[0].T
     else:
         x = np.einsum("nij,nj->ni", T[pattern], filled)
     x[gone] = np.nan
-    H = writable_contiguous(T @ H)
+    H = _writable_contiguous(T @ H)
     return WhitenedObservations(
-        writable_contiguous(x),
+        _writable_contiguous(x),
         H,
-        writable_contiguous(r),
+        _writable_contiguous(r),
         pattern,
         complete,
         log_det[pattern],
     )
 
 
-def writable_contiguous(a):
+def _writable_contiguous(a):
     """A contiguous array that can be written: loops compile once for each kind."""
     a = np.ascontiguousarray(a, dtype=float)
     return a if a.flags.writeable else a.copy()
 
 
-def with_time_axis(a, ndim):
+def _with_time_axis(a, ndim):
     """An array with a time axis, of one entry if it does not change."""
-    return writable_contiguous(a if a.ndim > ndim else a[None])
+    return _writable_contiguous(a if a.ndim > ndim else a[None])
 
 
-def pad_to_four(a):
+def _pad_to_four(a):
     """The last axis filled up with zeros to a multiple of 4."""
     short = -a.shape[-1] % 4
     return np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, short)]) if short else a
 
 
-def take_rows(table, which):
+def _take_rows(table, which):
     """table[which]; pieces on threads, since new memory costs more than the copy."""
     out = np.empty((len(which), *table.shape[1:]))
     m = max(COPY_BYTES // table[:1].nbytes, 1)
-    take = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
-    list(threads.run_tasks(lambda i=i: take(i) for i in range(0, len(which), m)))
+    take_piece = lambda i: np.take(table, which[i : i + m], 0, out[i : i + m], "clip")
+    list(threads.run_tasks(lambda i=i: take_piece(i) for i in range(0, len(which), m)))
     return out
 
 
-def scratch_arrays(k):
+def _scratch_arrays(k):
     """Zeroed matrices and vectors for the loops, k padded to a multiple of 4."""
     from ._kalman_recursions import Scratch
 
@@ -174,15 +174,15 @@ class FilterPass(NamedTuple):
     def covs(self):
         """Covariances of every row, with infinite variances in diffuse directions."""
         cov, steps = self.cov, [step for steps in self.steps for step in steps]
-        was = [cov[step.t].copy() for step in steps]
+        finite_covs = [cov[step.t].copy() for step in steps]
         for step in steps:
             cov[step.t] = kalman_diffuse.with_infinite_variances(
                 step.B, np.diag(step.A) > 0
             )
-        out = repeated_rows(cov, self.slot, take_rows)
-        for step, finite in zip(steps, was, strict=True):
+        covariances = repeated_rows(cov, self.slot, _take_rows)
+        for step, finite in zip(steps, finite_covs, strict=True):
             cov[step.t] = finite
-        return out
+        return covariances
 
     @property
     def loglik(self) -> float:
@@ -202,11 +202,11 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
 
     n, p = X.shape
     k, s = len(model.m), len(ends)
-    observed = whiten_observations(model, X, steady)
+    observed = _whiten_observations(model, X, steady)
     begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
     ends = np.asarray(ends, np.int64)
     mean, cov = np.empty((n, k)), np.empty((n, k, k))
-    H = pad_to_four(observed.H)
+    H = _pad_to_four(observed.H)
     gain = np.empty((n, *H.shape[1:]))
     f, residual = np.empty((n, p)), np.empty((n, p))
     log_f, logliks = np.empty(n), np.empty(n)
@@ -224,16 +224,18 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
             f[t] = -1.0
             residual[t] = np.nan
         begins[q] += len(steps[q])
-    F, Q = with_time_axis(model.F, 2), with_time_axis(model.Q, 2)
-    c = with_time_axis(model.c, 1)
+    F, Q = _with_time_axis(model.F, 2), _with_time_axis(model.Q, 2)
+    c = _with_time_axis(model.c, 1)
     in_time = lambda a, rows: a[rows] if len(a) > 1 else a
 
     def task(base, stops, first):
         rows = slice(base, base + int(stops[-1]))
-        own = slice(first, first + len(stops))  # numbers of the sequences
+        piece = slice(first, first + len(stops))  # numbers of the sequences
         local = np.arange(len(slot[rows]))
         computed = loops.filter_sequences(
-            loops.Sequences(begins[own] - base, stops, first_mean[own], first_cov[own]),
+            loops.Sequences(
+                begins[piece] - base, stops, first_mean[piece], first_cov[piece]
+            ),
             loops.Dynamics(in_time(F, rows), in_time(Q, rows), in_time(c, rows)),
             loops.Observation(
                 observed.x[rows],
@@ -247,12 +249,12 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
             ),
             log_f[rows],
             logliks[rows],
-            scratch_arrays(k),
+            _scratch_arrays(k),
         )
         slot[rows] = local + base
         return computed
 
-    n_computed = sum(threads.run_tasks(group_tasks(task, ends)))
+    n_computed = sum(threads.run_tasks(_group_tasks(task, ends)))
     logliks -= observed.log_det
     return FilterPass(
         model,
@@ -271,7 +273,7 @@ def run_filter(model: LinearGaussianModel, X, ends, *, steady=True) -> FilterPas
     )
 
 
-def group_tasks(task, ends):
+def _group_tasks(task, ends):
     """A call for each group of sequences: its first row, its ends, its first number."""
     first = 0
     for base, stops in group_sequences(ends):
@@ -291,12 +293,12 @@ class SmootherPass(NamedTuple):
     u: np.ndarray  # (n, p)
     D: np.ndarray  # (n, p)
     diffuse: list  # of DiffuseSmoothed for each sequence
-    lags: dict  # t -> eq. (8) for rows that `recompute_lossy_rows` has computed anew
+    lags: dict  # t -> eq. (8) for rows that `_recompute_lossy_rows` has computed anew
 
     @property
     def covs(self):
         """Cov[z_t | x] of every row."""
-        return repeated_rows(self.cov, self.slot, take_rows)
+        return repeated_rows(self.cov, self.slot, _take_rows)
 
 
 def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
@@ -312,17 +314,17 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
     slot = np.arange(n)
     r, N, u, D = (np.empty((m, *shape)) for shape in ((k,), (k, k), (p,), (p,)))
     first_r, first_N = np.empty((s, k)), np.empty((s, k, k))
-    F = with_time_axis(run.model.F, 2)
-    H = pad_to_four(run.observations.H)
+    F = _with_time_axis(run.model.F, 2)
+    H = _pad_to_four(run.observations.H)
     observed = run.observations
 
     def task(base, stops, first):
         rows = slice(base, base + int(stops[-1]))
-        own = slice(first, first + len(stops))
+        piece = slice(first, first + len(stops))
         local = np.arange(len(slot[rows]))
         adjoints = [a[rows] if keep else np.empty_like(a) for a in (r, N, u, D)]
         lossy = loops.smooth_sequences(
-            run.begins[own] - base,
+            run.begins[piece] - base,
             stops,
             F[rows] if len(F) > 1 else F,
             loops.Observation(
@@ -342,14 +344,14 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
             ),
             keep,
             loops.SmootherArrays(mean[rows], cov[rows], local, *adjoints),
-            (first_r[own], first_N[own]),
-            scratch_arrays(k),
+            (first_r[piece], first_N[piece]),
+            _scratch_arrays(k),
         )
         slot[rows] = local + base
         return lossy
 
-    lossy = sum(threads.run_tasks(group_tasks(task, run.ends)))
-    lags = recompute_lossy_rows(run, mean, cov, slot) if lossy else {}
+    lossy = sum(threads.run_tasks(_group_tasks(task, run.ends)))
+    lags = _recompute_lossy_rows(run, mean, cov, slot) if lossy else {}
     diffuse = []
     for q, steps in enumerate(run.steps):
         back = kalman_diffuse.diffuse_smoother(
@@ -364,13 +366,15 @@ def run_smoother(run: FilterPass, *, keep=False) -> SmootherPass:
                 N[t] = row.N
                 u[t] = 0.0
                 D[t] = 0.0
-                here = ~np.isnan(observed.x[t])
-                if len(row.u) == here.sum():
-                    u[t, here], D[t, here] = np.transpose(row.u or np.empty((0, 2)))
+                is_seen = ~np.isnan(observed.x[t])
+                if len(row.u) == is_seen.sum():
+                    u[t, is_seen], D[t, is_seen] = np.transpose(
+                        row.u or np.empty((0, 2))
+                    )
     return SmootherPass(run, mean, cov, slot, r, N, u, D, diffuse, lags)
 
 
-def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
+def _recompute_lossy_rows(run: FilterPass, mean, cov, slot):
     """Rows whose variance falls by LOSSY_FACTOR, again by the sum of squares.
 
     Changes mean and cov in place, backwards; gives Cov[z_t+1, z_t | x] of the rows.
@@ -380,10 +384,10 @@ def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
     vague = [
         step.t for steps in run.steps for step in steps
     ]  # rows of `kalman_diffuse`
-    own = np.setdiff1d(np.flatnonzero(slot == np.arange(len(slot))), vague)
-    before = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own]]
-    after = np.diagonal(cov, axis1=1, axis2=2)[own]
-    lossy = own[(before > LOSSY_FACTOR * after).any(axis=1)]
+    own_slots = np.setdiff1d(np.flatnonzero(slot == np.arange(len(slot))), vague)
+    prior_variance = np.diagonal(run.cov, axis1=1, axis2=2)[run.slot[own_slots]]
+    smoothed_variance = np.diagonal(cov, axis1=1, axis2=2)[own_slots]
+    lossy = own_slots[(prior_variance > LOSSY_FACTOR * smoothed_variance).any(axis=1)]
     rows = np.setdiff1d(np.flatnonzero(np.isin(slot, lossy)), run.ends - 1)[::-1]
     first = slot[rows] == rows  # before those that share their covariances
     lags = {}
@@ -394,8 +398,8 @@ def recompute_lossy_rows(run: FilterPass, mean, cov, slot):
         J = np.linalg.lstsq(symmetrize(A @ P @ A.T + at_time(Q, t + 1, 2)), A @ P)[0].T
         G = np.eye(len(P)) - J @ A
         V = cov[slot[t + 1]]
-        off = mean[t + 1] - A @ run.mean[t] - at_time(c, t + 1, 1)
-        mean[t] = run.mean[t] + J @ off
+        difference = mean[t + 1] - A @ run.mean[t] - at_time(c, t + 1, 1)
+        mean[t] = run.mean[t] + J @ difference
         if slot[t] == t:
             cov[t] = symmetrize(G @ P @ G.T + J @ (at_time(Q, t + 1, 2) + V) @ J.T)
         lags[int(t)] = V @ J.T

@@ -79,12 +79,12 @@ class LinearGaussianFilter(NamedTuple):
 
     def update(self, belief, x):
         a, P, t = belief
-        here = ~np.isnan(x)
+        is_seen = ~np.isnan(x)
         H, R = (
-            at_time(self.model.H, t, 2)[here],
-            at_time(self.model.R, t, 2)[np.ix_(here, here)],
+            at_time(self.model.H, t, 2)[is_seen],
+            at_time(self.model.R, t, 2)[np.ix_(is_seen, is_seen)],
         )
-        e = x[here] - H @ a - at_time(self.model.d, t, 1)[here]
+        e = x[is_seen] - H @ a - at_time(self.model.d, t, 1)[is_seen]
         S = symmetrize(H @ P @ H.T + R)
         K = np.linalg.lstsq(S, H @ P)[0].T
         G = np.eye(len(a)) - K @ H

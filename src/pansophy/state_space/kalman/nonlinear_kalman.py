@@ -63,7 +63,7 @@ from ..forecast import Beliefs, Forecast, check_interval_level
 from .linear_gaussian import check_covariance, matrix_square_root, nearest_semidefinite
 
 
-def vectorized_function(g, inputs, batched, size, name):
+def _vectorized_function(g, inputs, batched, size, name):
     """g as a function of states (m, k) and the step, whose numbers are checked."""
 
     def rows(Z, t):
@@ -83,7 +83,7 @@ def vectorized_function(g, inputs, batched, size, name):
     return rows
 
 
-def jacobian_function(J, inputs):
+def _jacobian_function(J, inputs):
     """A derivative as a function of one state and the step."""
     if J is None:
         return None
@@ -113,7 +113,7 @@ class LinearizedMoments(NamedTuple):
 
     def __call__(self, loops, g, jacobian, belief, noise):
         a = belief.mean
-        G = finite_difference_jacobian(g, a) if jacobian is None else jacobian(a)
+        G = _finite_difference_jacobian(g, a) if jacobian is None else jacobian(a)
         S, C = loops.linear_map_moments(G, belief.cov, noise)
         return g(a[None])[0], S, C
 
@@ -134,7 +134,7 @@ class SigmaPointMoments(NamedTuple):
         return mu, Y.T @ E + noise, away.T @ E
 
 
-def unscented_points(k, alpha, beta, kappa) -> SigmaPointMoments:
+def _unscented_points(k, alpha, beta, kappa) -> SigmaPointMoments:
     """The points and weights of the unscented transform."""
     scale = alpha**2 * (k + kappa)  # k + lambda
     if not scale > 0:
@@ -146,7 +146,7 @@ def unscented_points(k, alpha, beta, kappa) -> SigmaPointMoments:
     return SigmaPointMoments(np.vstack([np.zeros(k), unit, -unit]), w, v)
 
 
-def finite_difference_jacobian(g, a):
+def _finite_difference_jacobian(g, a):
     """Jacobian of g at a by central differences."""
     h = DIFFERENCE_STEP * np.maximum(1.0, np.abs(a))
     Y = g(np.vstack([a + np.diag(h), a - np.diag(h)]))
@@ -194,14 +194,14 @@ class GaussianFilter(NamedTuple):
         if self.h_jacobian is not None:
             J = lambda z: self.h_jacobian(z, t)
         if isnan(sum(x.tolist())):  # quicker than an array of answers
-            here = ~np.isnan(x)
-            if not here.any():
+            is_seen = ~np.isnan(x)
+            if not is_seen.any():
                 return belief, 0.0
-            x, R = x[here], np.ascontiguousarray(R[here][:, here])
-            g = lambda Z: self.h(Z, t)[:, here]
-            if (whole := J) is not None:
-                J = lambda z: whole(z)[here]
-        at = a
+            x, R = x[is_seen], np.ascontiguousarray(R[is_seen][:, is_seen])
+            g = lambda Z: self.h(Z, t)[:, is_seen]
+            if (full_J := J) is not None:
+                J = lambda z: full_J(z)[is_seen]
+        linearized_at = a
         cov = P
         good = True
         loglik = 0.0
@@ -209,11 +209,13 @@ class GaussianFilter(NamedTuple):
             mu, S, C = self.moments(self.loops, g, J, belief, R)
             e = x - mu
             if i:  # what the function gives at a, seen from where it was taken
-                e = e - self.loops.smoother_gain(P, C) @ (a - at)
-            at, cov, good, result = self.loops.condition_normal(a, P, C, S, e)
-            loglik, belief = loglik if i else result, NonlinearBelief(at, P)
+                e = e - self.loops.smoother_gain(P, C) @ (a - linearized_at)
+            linearized_at, cov, good, result = self.loops.condition_normal(
+                a, P, C, S, e
+            )
+            loglik, belief = loglik if i else result, NonlinearBelief(linearized_at, P)
         return NonlinearBelief(
-            at, cov if good else nearest_semidefinite(cov), cross, t
+            linearized_at, cov if good else nearest_semidefinite(cov), cross, t
         ), loglik
 
     def reverse(self, filtered, predicted, smoothed):
@@ -224,7 +226,7 @@ class GaussianFilter(NamedTuple):
         return NonlinearBelief(mean, self.mended(cov), filtered.cross, filtered.t)
 
 
-def as_covariance(value, k, name):
+def _as_covariance(value, k, name):
     """A covariance (k, k) from a matrix, variances (k,) or a number, checked."""
     A = np.asarray(value, dtype=float)
     A = A * np.eye(k) if A.ndim == 0 else np.diag(A) if A.ndim == 1 else A
@@ -248,19 +250,19 @@ class AbstractNonlinearKalman(Estimator):
         k = len(m)
         sizes = {"initial_state": k, "transition": k, "observation": X.shape[1]}
         P, Q, R = (
-            as_covariance(
+            _as_covariance(
                 getattr(self, f"{name}_covariance"), size, f"{name}_covariance"
             )
             for name, size in sizes.items()
         )
         if inputs is not None and len(inputs) != len(X):
             raise ValueError(f"inputs must have {len(X)} rows, got {len(inputs)}.")
-        f = vectorized_function(self.transition, inputs, self.batched, k, "transition")
-        h = vectorized_function(
+        f = _vectorized_function(self.transition, inputs, self.batched, k, "transition")
+        h = _vectorized_function(
             self.observe, inputs, self.batched, X.shape[1], "observe"
         )
-        Jf = jacobian_function(getattr(self, "transition_jacobian", None), inputs)
-        Jh = jacobian_function(getattr(self, "observe_jacobian", None), inputs)
+        Jf = _jacobian_function(getattr(self, "transition_jacobian", None), inputs)
+        Jh = _jacobian_function(getattr(self, "observe_jacobian", None), inputs)
         n_iter = getattr(self, "n_updates", 1)
         member = GaussianFilter(f, h, Jf, Jh, Q, R, self._moments(k), n_iter, loops)
         return member, NonlinearBelief(m, P)
@@ -311,8 +313,8 @@ class AbstractNonlinearKalman(Estimator):
         n = check_count("n", n)
         check_interval_level(level)
         u = None if inputs is None else np.asarray(inputs, dtype=float)
-        before = np.empty((0, self._width(u))) if X is None else stack_sequences(X)[0]
-        rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        past_X = np.empty((0, self._width(u))) if X is None else stack_sequences(X)[0]
+        rows = np.vstack([past_X, np.full((n, past_X.shape[1]), np.nan)])
         member, prior = self._member(rows, u)
         coming = bayes_filter(member, prior, rows).filtered[-n:]
         results = [member.observed(belief) for belief in coming]
@@ -433,4 +435,4 @@ class UnscentedKalmanFilter(AbstractNonlinearKalman):
     batched: Flag = False
 
     def _moments(self, k) -> Any:
-        return unscented_points(k, self.alpha, self.beta, self.kappa)
+        return _unscented_points(k, self.alpha, self.beta, self.kappa)

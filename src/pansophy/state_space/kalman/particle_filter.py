@@ -85,7 +85,7 @@ class ParticleBeliefs(Beliefs):
         )
 
 
-def observed_cloud(observe, cloud, rng) -> ParticleCloud:
+def _observed_cloud(observe, cloud, rng) -> ParticleCloud:
     """Predicted observations of the particles of a cloud, with their weights."""
     x = np.asarray(observe(rng, cloud.particles, cloud.t), dtype=float)
     m = len(cloud.weights)
@@ -122,11 +122,11 @@ class ImportanceSampler(NamedTuple):
         return ParticleCloud(new, old.weights, old.particles, t)
 
     def update(self, belief, x):
-        z, W, before, t = belief
+        z, W, previous, t = belief
         bonus = 0.0
-        if self.propose is not None and before is not None:
-            z, bonus = self.propose(self.rng, before, x, t)
-            z = self._states(z, before, t)
+        if self.propose is not None and previous is not None:
+            z, bonus = self.propose(self.rng, previous, x, t)
+            z = self._states(z, previous, t)
         log_w = np.asarray(self.log_likelihood(x, z, t), dtype=float)
         if log_w.shape != (len(z),):
             raise ValueError(
@@ -143,7 +143,7 @@ class ImportanceSampler(NamedTuple):
                 f"no particle can have given row {t} of X: take more particles, more "
                 "noise, or a proposal that looks at X."
             ) from error
-        return ParticleCloud(z, weights, before, t), log_mean + np.log(len(z))
+        return ParticleCloud(z, weights, previous, t), log_mean + np.log(len(z))
 
     def reverse(self, filtered, predicted, smoothed):
         z, W = filtered.particles, filtered.weights
@@ -155,8 +155,12 @@ class ImportanceSampler(NamedTuple):
                 new, np.repeat(z[i : i + 1], m, 0), filtered.t
             )
         P = np.exp(log_p - log_p.max(axis=0))
-        below = W @ P
-        ratio = np.where(below > 0, smoothed.weights / np.maximum(below, 1e-300), 0.0)
+        predicted_weight = W @ P
+        ratio = np.where(
+            predicted_weight > 0,
+            smoothed.weights / np.maximum(predicted_weight, 1e-300),
+            0.0,
+        )
         back = W * (P @ ratio)
         return ParticleCloud(z, back / back.sum(), filtered.before, filtered.t)
 
@@ -260,13 +264,13 @@ class ParticleFilter(Estimator):
         seen, not of the states.
         """
         n = check_count("n", n)
-        before = np.empty((0, 1)) if X is None else stack_sequences(X)[0]
-        rows = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        past = np.empty((0, 1)) if X is None else stack_sequences(X)[0]
+        rows = np.vstack([past, np.full((n, past.shape[1]), np.nan)])
         run = self._run(rows, None, smooth=False)
         coming = run.clouds[-n:]
         if observe is not None:
             rng = spawn_rngs(make_rng(self.random_state), 1)[0]
-            coming = [observed_cloud(observe, cloud, rng) for cloud in coming]
+            coming = [_observed_cloud(observe, cloud, rng) for cloud in coming]
         return ParticleBeliefs(coming, run.loglik)
 
     def smooth(self, X, lengths=None) -> ParticleBeliefs:

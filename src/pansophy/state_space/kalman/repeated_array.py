@@ -89,20 +89,22 @@ class RepeatedArray(NDArrayOperatorsMixin):
         written = inputs[:1] if method == "at" else more.get("out") or ()
         if any(isinstance(x, RepeatedArray) for x in written):
             raise TypeError(READ_ONLY)
-        given = [np.asarray(x) if isinstance(x, RepeatedArray) else x for x in inputs]
-        return getattr(ufunc, method)(*given, **more)
+        arrays = [np.asarray(x) if isinstance(x, RepeatedArray) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **more)
 
     def __getitem__(self, key):
         if isinstance(key, RepeatedArray):
             key = np.asarray(key)
         first, *rest = key if isinstance(key, tuple) else (key,)
-        several = isinstance(first, (list, np.ndarray)) and not rest
-        if several:  # but a mask of all the numbers picks no rows
-            several = np.ndim(first) == 1 or np.asarray(first).dtype != bool
-        if not (several or is_basic_index(first)) or not all(map(is_basic_index, rest)):
+        is_selection = isinstance(first, (list, np.ndarray)) and not rest
+        if is_selection:  # but a mask of all the numbers picks no rows
+            is_selection = np.ndim(first) == 1 or np.asarray(first).dtype != bool
+        if not (is_selection or _is_basic_index(first)) or not all(
+            map(_is_basic_index, rest)
+        ):
             return np.asarray(self)[key]
-        at = np.asarray(self.which[first])
-        return np.take(self.table[(slice(None), *rest)], at, 0)
+        indices = np.asarray(self.which[first])
+        return np.take(self.table[(slice(None), *rest)], indices, 0)
 
     def __setitem__(self, key, value):
         raise TypeError(READ_ONLY)
@@ -118,9 +120,9 @@ class RepeatedArray(NDArrayOperatorsMixin):
             raise AttributeError(name)
         if name in WRITING_METHODS:
             raise TypeError(READ_ONLY)
-        out = np.asarray(self)
-        out.flags.writeable = name not in ("flat", "flags")
-        return getattr(out, name)
+        array = np.asarray(self)
+        array.flags.writeable = name not in ("flat", "flags")
+        return getattr(array, name)
 
     def __repr__(self):
         return (
@@ -129,7 +131,7 @@ class RepeatedArray(NDArrayOperatorsMixin):
         )
 
 
-def is_basic_index(index) -> bool:
+def _is_basic_index(index) -> bool:
     """Whether this picks rows, or within rows, without arrays of indices."""
     return isinstance(index, (int, np.integer, slice)) and not isinstance(index, bool)
 
@@ -139,9 +141,11 @@ def repeated_rows(rows, which, written):
 
     `written` writes a plain one: for what is small, or where few rows repeat.
     """
-    own = np.flatnonzero(which == np.arange(len(which)))
-    if len(which) * rows[:1].nbytes <= MAX_DENSE_BYTES or 2 * len(own) > len(which):
+    used_rows = np.flatnonzero(which == np.arange(len(which)))
+    if len(which) * rows[:1].nbytes <= MAX_DENSE_BYTES or 2 * len(used_rows) > len(
+        which
+    ):
         return written(rows, which)
     place = np.empty(len(which), np.int32)
-    place[own] = np.arange(len(own))
-    return RepeatedArray(rows[own], place[which])
+    place[used_rows] = np.arange(len(used_rows))
+    return RepeatedArray(rows[used_rows], place[which])

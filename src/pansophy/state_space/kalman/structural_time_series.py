@@ -89,7 +89,7 @@ def level_component(stochastic: bool, trend: str | None) -> Component:
     return Component("level", np.array([[1.0, 1.0], [0, 1]]), np.array([1.0, 0]), noise)
 
 
-def dummy_seasonal(period: int, stochastic: bool) -> Component:
+def _dummy_seasonal(period: int, stochastic: bool) -> Component:
     """Eq. (2)."""
     F = np.eye(period - 1, k=-1)
     F[0] = -1.0
@@ -97,15 +97,17 @@ def dummy_seasonal(period: int, stochastic: bool) -> Component:
     return Component("seasonal", F, H, {"seasonal": [0]} if stochastic else {})
 
 
-def trigonometric_seasonal(
+def _trigonometric_seasonal(
     period: int, number: int | None, stochastic: bool
 ) -> Component:
     """Eq. (3); the last harmonic of an even period has one state."""
-    most = period // 2
-    if number is not None and number > most:
-        raise ValueError(f"a period of {period} has {most} harmonics, not {number}.")
+    n_harmonics = period // 2
+    if number is not None and number > n_harmonics:
+        raise ValueError(
+            f"a period of {period} has {n_harmonics} harmonics, not {number}."
+        )
     blocks, seen = [], []
-    for j in range(1, (number or most) + 1):
+    for j in range(1, (number or n_harmonics) + 1):
         half = 2 * j == period
         blocks.append(np.array([[-1.0]]) if half else rotation(2 * np.pi * j / period))
         seen += [1.0] if half else [1.0, 0.0]
@@ -144,11 +146,13 @@ class ComponentLayout(NamedTuple):
     @property
     def variances(self) -> dict:
         """States that have the noise of each variance; none for the irregular."""
-        out = {"irregular": []} if self.irregular else {}
+        states_by_name = {"irregular": []} if self.irregular else {}
         for b in self.blocks:
             begin = self.where(b.name).start
-            out |= {name: [begin + i for i in rows] for name, rows in b.noise.items()}
-        return out
+            states_by_name |= {
+                name: [begin + i for i in rows] for name, rows in b.noise.items()
+            }
+        return states_by_name
 
     @property
     def has_cycle(self) -> bool:
@@ -163,15 +167,15 @@ class LearnedValues(NamedTuple):
     damping: float = 1.0  # rho
 
 
-def structural_model(
+def _structural_model(
     layout: ComponentLayout, values: LearnedValues, exog=None
 ) -> LinearGaussianModel:
     """The chain of eq. (1) to (4)."""
     k = layout.k
     F = scipy.linalg.block_diag(*(b.F for b in layout.blocks), np.eye(layout.n_exog))
     if layout.has_cycle:
-        at = layout.where("cycle")
-        F[at, at] = values.damping * rotation(values.frequency)
+        cycle = layout.where("cycle")
+        F[cycle, cycle] = values.damping * rotation(values.frequency)
     Q = np.zeros((k, k))
     for name, states in layout.variances.items():
         Q[states, states] = values.variances[name]
@@ -184,9 +188,9 @@ def structural_model(
     P = np.zeros((k, k))
     free = np.eye(k)
     if layout.damped:
-        at = layout.where("cycle")
-        free[at, at] = 0.0
-        P[at, at] = Q[at, at] / (1 - values.damping**2)
+        cycle = layout.where("cycle")
+        free[cycle, cycle] = 0.0
+        P[cycle, cycle] = Q[cycle, cycle] / (1 - values.damping**2)
     return LinearGaussianModel(F, Q, H, R, zero, np.zeros(1), zero, P, free)
 
 
@@ -227,28 +231,30 @@ class VarianceVector(NamedTuple):
         rho = values.damping
         G = np.diag(gradient_by_covariance(back, rows_after_first(run))).copy()
         names = self.layout.variances
-        out = []
+        slopes = []
         GP = np.zeros(0)
         if self.layout.damped:
-            at = self.layout.where("cycle")
-            GP = np.diag(gradient_by_covariance(back, np.append(0, run.ends[:-1])))[at]
-            G[at] += GP / (1 - rho**2)
+            cycle = self.layout.where("cycle")
+            GP = np.diag(gradient_by_covariance(back, np.append(0, run.ends[:-1])))[
+                cycle
+            ]
+            G[cycle] += GP / (1 - rho**2)
         for x, (name, states) in zip(v, names.items(), strict=False):
             g = gradient_by_noise(back) if name == "irregular" else G[states].sum()
-            out.append(2 * g * x * self.unit**2)
+            slopes.append(2 * g * x * self.unit**2)
         if self.layout.has_cycle:
-            at = self.layout.where("cycle")
-            GF = gradient_by_transition(back)[at, at]
+            cycle = self.layout.where("cycle")
+            GF = gradient_by_transition(back)[cycle, cycle]
             (low, high) = self.angles
             p = expit(v[len(names)])
             w = values.frequency
             by_w = rho * rotation(w + np.pi / 2)  # the derivative of a rotation
-            out.append((GF * by_w).sum() * (high - low) * p * (1 - p))
+            slopes.append((GF * by_w).sum() * (high - low) * p * (1 - p))
             if self.layout.damped:
                 wide = 2 * rho * values.variances["cycle"] / (1 - rho**2) ** 2
                 slope = (GF * rotation(w)).sum() + GP.sum() * wide
-                out.append(slope * rho * (1 - rho))
-        return np.array(out)
+                slopes.append(slope * rho * (1 - rho))
+        return np.array(slopes)
 
 
 def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
@@ -257,7 +263,7 @@ def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
     def f(v):
         values = vector.values(v)
         run = run_filter(
-            structural_model(vector.layout, values, exog), y, ends, steady=steady
+            _structural_model(vector.layout, values, exog), y, ends, steady=steady
         )
         loglik = run.logliks.sum()
         if not np.isfinite(loglik):
@@ -268,19 +274,19 @@ def structural_objective(vector: VarianceVector, y, ends, exog, steady=True):
     return f
 
 
-def initial_vectors(vector: VarianceVector):
+def _initial_vectors(vector: VarianceVector):
     """Vectors to start from: mostly noise, mostly movement, and slow or fast cycles."""
     v = vector.first()
     n = len(vector.layout.variances)
     flipped = v.copy()
     flipped[:n] = np.where(np.arange(n) < 1, 0.2, 0.6)
-    out = [v, flipped]
+    vectors = [v, flipped]
     if vector.layout.has_cycle:
         for a in (logit(0.1), logit(0.02)):
-            other = v.copy()
-            other[n] = a
-            out.append(other)
-    return out
+            variant = v.copy()
+            variant[n] = a
+            vectors.append(variant)
+    return vectors
 
 
 PeriodBounds = Annotated[
@@ -411,7 +417,7 @@ class StructuralTimeSeries(Density, Estimator):
         run = lambda task: self._learn(layout, X, ends, exog, task)
         result = self._run_driver(run, total=self.n_iter, X=X)
         results = [
-            variance_vector(layout, x).values(r.state.position)
+            _variance_vector(layout, x).values(r.state.position)
             for x, r in zip(X.T, result.state.columns, strict=True)
         ]
         names = layout.variances
@@ -435,13 +441,15 @@ class StructuralTimeSeries(Density, Estimator):
         results = []
         stopped = False
         for x in X.T:
-            vector = variance_vector(layout, x)
+            vector = _variance_vector(layout, x)
             f = structural_objective(vector, x[:, None].copy(), ends, exog)
-            firsts = initial_vectors(vector) if len(layout.variances) else [np.empty(0)]
+            firsts = (
+                _initial_vectors(vector) if len(layout.variances) else [np.empty(0)]
+            )
             # once the user has had enough, the series left take one step each
-            firsts, most = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
+            firsts, max_rounds = (firsts[:1], 1) if stopped else (firsts, self.n_iter)
 
-            def one(i, child, f=f, firsts=firsts, most=most):
+            def one(i, child, f=f, firsts=firsts, most=max_rounds):
                 return bfgs(f, firsts[i], max_iter=most, tol=self.tol, task=child)
 
             results.append(best_of(len(firsts), one, task=task))
@@ -459,9 +467,9 @@ class StructuralTimeSeries(Density, Estimator):
             raise ValueError('harmonics need seasonal_form="trigonometric".')
         blocks = [level_component(self.level == "stochastic", self.trend)]
         if self.seasonal is not None and self.seasonal_form == "dummy":
-            blocks.append(dummy_seasonal(self.seasonal, self.stochastic_seasonal))
+            blocks.append(_dummy_seasonal(self.seasonal, self.stochastic_seasonal))
         elif self.seasonal is not None:
-            part = trigonometric_seasonal(
+            part = _trigonometric_seasonal(
                 self.seasonal, self.harmonics, self.stochastic_seasonal
             )
             blocks.append(part)
@@ -496,7 +504,7 @@ class StructuralTimeSeries(Density, Estimator):
             if layout.has_cycle:
                 wave = 2 * np.pi / self.cycle_period_[j], self.cycle_damping_[j]
                 values = LearnedValues(variances, *map(float, wave))
-            yield structural_model(layout, values, exog)
+            yield _structural_model(layout, values, exog)
 
     def _runs(self, X, ends, exog):
         columns = zip(self._models(exog), X.T, strict=True)
@@ -531,17 +539,17 @@ class StructuralTimeSeries(Density, Estimator):
         for run in runs:
             back = run_smoother(run)
             V = back.covs
-            for name, H in component_weights(layout, run.model.H).items():
+            for name, H in _component_weights(layout, run.model.H).items():
                 mean = np.einsum("...k,tk->t...", H, back.mean) if H.ndim == 1 else (
                     (H * back.mean).sum(axis=1))  # fmt: skip
                 H = np.broadcast_to(H, back.mean.shape)
                 var = np.einsum("ti,tij,tj->t", H, np.where(np.isinf(V), 0, V), H)
                 result.setdefault(name, []).append((mean, np.sqrt(np.maximum(var, 0))))
-        out = {}
+        bands = {}
         for name, columns in result.items():
             mean, sd = (np.stack(a, axis=1) for a in zip(*columns, strict=True))
-            out[name] = ComponentBand(mean, *normal_interval(mean, sd, probability))
-        return out
+            bands[name] = ComponentBand(mean, *normal_interval(mean, sd, probability))
+        return bands
 
     def forecast(self, n=1, X=None, *, exog=None, level=0.95) -> Forecast:
         """Forecast the next n rows, after X or after the training data.
@@ -551,11 +559,11 @@ class StructuralTimeSeries(Density, Estimator):
         check_is_fitted(self)
         n = check_count("n", n)
         check_interval_level(level)
-        before, past = self._last
+        past_X, past = self._last
         if X is not None:
-            before = self._sequences(X, None)[0]
+            past_X = self._sequences(X, None)[0]
             past = None
-        extended = np.vstack([before, np.full((n, before.shape[1]), np.nan)])
+        extended = np.vstack([past_X, np.full((n, past_X.shape[1]), np.nan)])
         if exog is not None:
             exog = np.asarray(exog, dtype=float).reshape(-1, self.n_exog_)
             exog = exog if past is None else np.vstack([past, exog])
@@ -592,7 +600,7 @@ class StructuralTimeSeries(Density, Estimator):
         return float(bic(self.score(X, lengths, exog=exog), self._n_parameters(), n))
 
 
-def variance_vector(layout, x) -> VarianceVector:
+def _variance_vector(layout, x) -> VarianceVector:
     """The unit of a series is the deviation of its steps."""
     step = np.diff(x)
     seen = x[~np.isnan(x)]
@@ -603,17 +611,17 @@ def variance_vector(layout, x) -> VarianceVector:
     return VarianceVector(layout, unit or 1.0, 1e-14 * (size or 1.0) ** 2)
 
 
-def component_weights(layout, H) -> dict:
+def _component_weights(layout, H) -> dict:
     """For each component, what of the state it is: (k,), or (n, k) for regressors."""
-    whole = H[0] if H.ndim == 2 else H[:, 0]
-    out = {}
+    observed_row = H[0] if H.ndim == 2 else H[:, 0]
+    weights = {}
     for b in layout.blocks:
         row = np.zeros(layout.k)
         row[layout.where(b.name)] = b.H
-        out[b.name] = row
+        weights[b.name] = row
         if b.name == "level" and len(b.H) == 2:
-            out["trend"] = np.eye(layout.k)[1]
+            weights["trend"] = np.eye(layout.k)[1]
     if layout.n_exog:
         mask = np.arange(layout.k) >= layout.k - layout.n_exog
-        out["regression"] = whole * mask
-    return out | {"signal": whole}
+        weights["regression"] = observed_row * mask
+    return weights | {"signal": observed_row}

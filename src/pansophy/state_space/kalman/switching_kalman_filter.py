@@ -91,7 +91,7 @@ class RegimePairs(NamedTuple):
     cross: np.ndarray  # Cov(z_t+1, z_t)
 
 
-def collapse_mixture(prob, mean, cov, axis):
+def _collapse_mixture(prob, mean, cov, axis):
     """Eq. (3): mixtures along an axis of pairs, each as one normal."""
     total = prob.sum(axis=axis)
     share = safe_divide(
@@ -103,11 +103,11 @@ def collapse_mixture(prob, mean, cov, axis):
     return total, a, symmetrize((share[..., None, None] * spread).sum(axis=axis))
 
 
-def transpose_last(M):
+def _transpose_last(M):
     return M.swapaxes(-1, -2)
 
 
-def apply_matrices(M, v):
+def _apply_matrices(M, v):
     """Matrices (..., p, k) times vectors (..., k)."""
     return (M @ v[..., None])[..., 0]
 
@@ -120,8 +120,8 @@ class SwitchingFilter(NamedTuple):
     def predict(self, belief):
         M = self.model
         prob = belief.prob[:, None] * M.A
-        mean = apply_matrices(M.F, belief.mean[:, None]) + M.c
-        cov = M.F @ belief.cov[:, None] @ transpose_last(M.F) + M.Q
+        mean = _apply_matrices(M.F, belief.mean[:, None]) + M.c
+        cov = M.F @ belief.cov[:, None] @ _transpose_last(M.F) + M.Q
         return RegimeBeliefs(prob, mean, symmetrize(cov))
 
     def update(self, belief, x):
@@ -129,38 +129,38 @@ class SwitchingFilter(NamedTuple):
         prob, mean, cov, _ = belief
         if prob.ndim == 1:  # the first row: no regime before it
             prob, mean, cov = prob[None], mean[None], cov[None]
-        here = ~np.isnan(x)
-        H, R = M.H[:, here], M.R[:, here][:, :, here]
-        e = x[here] - apply_matrices(H, mean) - M.d[:, here]
-        S = symmetrize(H @ cov @ transpose_last(H) + R)
-        K = transpose_last(np.linalg.solve(S, H @ cov))
+        is_seen = ~np.isnan(x)
+        H, R = M.H[:, is_seen], M.R[:, is_seen][:, :, is_seen]
+        e = x[is_seen] - _apply_matrices(H, mean) - M.d[:, is_seen]
+        S = symmetrize(H @ cov @ _transpose_last(H) + R)
+        K = _transpose_last(np.linalg.solve(S, H @ cov))
         G = np.eye(mean.shape[-1]) - K @ H
-        new = apply_matrices(K, e) + mean
-        left = G @ cov @ transpose_last(G) + K @ R @ transpose_last(K)
+        new = _apply_matrices(K, e) + mean
+        left = G @ cov @ _transpose_last(G) + K @ R @ _transpose_last(K)
         power = (e * np.linalg.solve(S, e[..., None])[..., 0]).sum(axis=-1)
-        log_l = -0.5 * (power + np.linalg.slogdet(S)[1] + here.sum() * LOG_2PI)
+        log_l = -0.5 * (power + np.linalg.slogdet(S)[1] + is_seen.sum() * LOG_2PI)
         w, loglik = normalize_log_weights(safe_log(prob) + log_l)
         if not np.isfinite(loglik):
             raise ValueError("no regime can have given a row of X: its density is 0.")
-        return RegimeBeliefs(*collapse_mixture(w, new, left, 0)), loglik
+        return RegimeBeliefs(*_collapse_mixture(w, new, left, 0)), loglik
 
     def reverse(self, filtered, predicted, smoothed):
         M = self.model
         joint = filtered.prob[:, None] * M.A
         w = smoothed.prob * safe_divide(joint, joint.sum(axis=0) + 0 * joint)
         P = filtered.cov[:, None]
-        J = transpose_last(np.linalg.solve(predicted.cov, M.F @ P))
-        mean = filtered.mean[:, None] + apply_matrices(
+        J = _transpose_last(np.linalg.solve(predicted.cov, M.F @ P))
+        mean = filtered.mean[:, None] + _apply_matrices(
             J, smoothed.mean - predicted.mean
         )
-        cov = symmetrize(P + J @ (smoothed.cov - predicted.cov) @ transpose_last(J))
-        cross = smoothed.cov @ transpose_last(J)
+        cov = symmetrize(P + J @ (smoothed.cov - predicted.cov) @ _transpose_last(J))
+        cross = smoothed.cov @ _transpose_last(J)
         weight = w / w.sum()
         pairs = RegimePairs(weight, mean, cov, cross)
-        return RegimeBeliefs(*collapse_mixture(weight, mean, cov, 1), pairs)
+        return RegimeBeliefs(*_collapse_mixture(weight, mean, cov, 1), pairs)
 
 
-def last_filtered_belief(model, X) -> RegimeBeliefs:
+def _last_filtered_belief(model, X) -> RegimeBeliefs:
     """The filtered belief after the last row of one sequence."""
     prior = RegimeBeliefs(model.start, model.m, model.P)
     return bayes_filter(SwitchingFilter(model), prior, X).filtered[-1]
@@ -175,17 +175,17 @@ def forecast_regimes(model, belief, n, level) -> Forecast:
     rows = []
     for _ in range(n):
         prior = member.predict(belief)
-        belief = RegimeBeliefs(*collapse_mixture(*prior[:3], 0))
+        belief = RegimeBeliefs(*_collapse_mixture(*prior[:3], 0))
         a, P = belief.mean, belief.cov
-        x = apply_matrices(model.H, a) + model.d
-        S = model.H @ P @ transpose_last(model.H) + model.R
-        seen = collapse_mixture(belief.prob, x, S, 0)[1:]
-        rows.append((*seen, *collapse_mixture(belief.prob, a, P, 0)[1:], belief.prob))
+        x = _apply_matrices(model.H, a) + model.d
+        S = model.H @ P @ _transpose_last(model.H) + model.R
+        seen = _collapse_mixture(belief.prob, x, S, 0)[1:]
+        rows.append((*seen, *_collapse_mixture(belief.prob, a, P, 0)[1:], belief.prob))
     mean, cov, z, V, prob = (np.array(column) for column in zip(*rows, strict=True))
     return Forecast(mean, cov, level, z, V, prob)
 
 
-def switching_e_step(model, X, ends):
+def _switching_e_step(model, X, ends):
     """Sums that the M-step needs under smoothed beliefs, and the log-likelihood."""
     member = SwitchingFilter(model)
     total = None
@@ -197,40 +197,40 @@ def switching_e_step(model, X, ends):
         back = bayes_smoother(member, run)
         sums = [
             back[0].prob,
-            *transition_statistics(model, back),
-            *observation_statistics(model, back, x),
+            *_transition_statistics(model, back),
+            *_observation_statistics(model, back, x),
         ]
         total = sums if total is None else [a + b for a, b in zip(total, sums)]
         loglik += run.loglik
     return total, loglik
 
 
-def transition_statistics(model, back):
+def _transition_statistics(model, back):
     """Expected transitions (K, K), and scatter of the state noise with its weight."""
     K, k = model.m.shape
     N, S = np.zeros((K, K)), np.zeros((K, k, k))
-    for now, after in pairwise(back):
-        w, m, V, C = now.pairs
+    for current, following in pairwise(back):
+        w, m, V, C = current.pairs
         F = model.F
-        e = after.mean - apply_matrices(F, m) - model.c
-        FC = F @ transpose_last(C)
-        V2 = after.cov - FC - transpose_last(FC) + F @ V @ transpose_last(F)
+        e = following.mean - _apply_matrices(F, m) - model.c
+        FC = F @ _transpose_last(C)
+        V2 = following.cov - FC - _transpose_last(FC) + F @ V @ _transpose_last(F)
         V2 = V2 + e[..., :, None] * e[..., None, :]
         N += w
         S += (w[..., None, None] * V2).sum(axis=0)
     return N, S
 
 
-def observation_statistics(model, back, x):
+def _observation_statistics(model, back, x):
     """Weight and scatter of the observation noise of each regime, rows without gaps."""
     K, p = model.d.shape
     N, S = np.zeros(K), np.zeros((K, p, p))
     for b, row in zip(back, x):
         if np.isnan(row).any():
             continue
-        e = row - apply_matrices(model.H, b.mean) - model.d
+        e = row - _apply_matrices(model.H, b.mean) - model.d
         V = (
-            model.H @ b.cov @ transpose_last(model.H)
+            model.H @ b.cov @ _transpose_last(model.H)
             + e[..., :, None] * e[..., None, :]
         )
         N += b.prob
@@ -238,7 +238,7 @@ def observation_statistics(model, back, x):
     return N, S
 
 
-def switching_m_step(stats, model, letters, floor):
+def _switching_m_step(stats, model, letters, floor):
     """New parameters of the letters s, t, q, r; a regime never seen keeps its own."""
     first, N, SQ, n, SR = stats
     new = {}
@@ -251,14 +251,14 @@ def switching_m_step(stats, model, letters, floor):
     for letter, name, weight, S in (("q", "Q", N.sum(axis=0), SQ), ("r", "R", n, SR)):
         if letter in letters:
             old = getattr(model, name)
-            some = weight > 1e-9
+            is_seen = weight > 1e-9
             M = safe_divide(S, weight[:, None, None] + 0 * S)
             M = M + floor * np.eye(S.shape[-1])
-            new[name] = np.where(some[:, None, None], nearest_semidefinite(M), old)
+            new[name] = np.where(is_seen[:, None, None], nearest_semidefinite(M), old)
     return model._replace(**new)
 
 
-def per_regime_array(value, K, shape, default, name):
+def _per_regime_array(value, K, shape, default, name):
     """One array for each regime, (K, ...), from one for all or from the default."""
     A = np.asarray(default if value is None else value, dtype=float)
     if A.shape not in (shape, (K, *shape)):
@@ -356,7 +356,7 @@ class SwitchingKalmanFilter(Estimator):
         p = X.shape[1]
         H = self.observation_matrices
         k = p if H is None else np.shape(H)[-1]
-        each = lambda name, shape, default: per_regime_array(
+        matrices_of = lambda name, shape, default: _per_regime_array(
             getattr(self, name), K, shape, default, name
         )
         steps = np.diff(X, axis=0)
@@ -370,22 +370,22 @@ class SwitchingKalmanFilter(Estimator):
         spread = scales[:, None, None] * np.eye(k)
         A = np.full((K, K), 0.05 / max(K - 1, 1))
         np.fill_diagonal(A, 0.95 if K > 1 else 1.0)
-        given = (
+        probabilities = (
             A if self.regime_matrix is None else np.asarray(self.regime_matrix, float)
         )
-        if given.shape != (K, K):
+        if probabilities.shape != (K, K):
             raise ValueError(f"regime_matrix must have shape {(K, K)}.")
         model = SwitchingModel(
             np.full(K, 1 / K),
-            checked_probabilities(given, "regime_matrix"),
-            each("transition_matrices", (k, k), np.eye(k)),
-            each("transition_offsets", (k,), np.zeros(k)),
-            each("transition_covariance", (k, k), spread),
-            each("observation_matrices", (p, k), np.eye(p, k)),
-            each("observation_offsets", (p,), np.zeros(p)),
-            each("observation_covariance", (p, p), size * np.eye(p)),
-            each("initial_state_mean", (k,), m),
-            each("initial_state_covariance", (k, k), wide * np.eye(k)),
+            checked_probabilities(probabilities, "regime_matrix"),
+            matrices_of("transition_matrices", (k, k), np.eye(k)),
+            matrices_of("transition_offsets", (k,), np.zeros(k)),
+            matrices_of("transition_covariance", (k, k), spread),
+            matrices_of("observation_matrices", (p, k), np.eye(p, k)),
+            matrices_of("observation_offsets", (p,), np.zeros(p)),
+            matrices_of("observation_covariance", (p, p), size * np.eye(p)),
+            matrices_of("initial_state_mean", (k,), m),
+            matrices_of("initial_state_covariance", (k, k), wide * np.eye(k)),
         )
         sure = lambda name, letter: check_covariance(
             getattr(model, letter), f"{name}_covariance"
@@ -404,12 +404,12 @@ class SwitchingKalmanFilter(Estimator):
         best: list[Any] = [-np.inf, first]
 
         def counted(model):
-            stats, loglik = switching_e_step(model, X, ends)
+            stats, loglik = _switching_e_step(model, X, ends)
             if loglik > best[0]:
                 best[:] = loglik, model
             return (stats, model), loglik
 
-        m_step = lambda s: switching_m_step(s[0], s[1], self.params, self.reg_covar)
+        m_step = lambda s: _switching_m_step(s[0], s[1], self.params, self.reg_covar)
         run = lambda task: em(
             counted,
             m_step,
@@ -425,7 +425,7 @@ class SwitchingKalmanFilter(Estimator):
         self.startprob_, self.regime_matrix_ = model.start, model.A
         self.transition_covariance_, self.observation_covariance_ = model.Q, model.R
         self.initial_state_mean_, self.initial_state_covariance_ = model.m, model.P
-        self.last_ = last_filtered_belief(model, X[np.append(0, ends)[-2] :])
+        self.last_ = _last_filtered_belief(model, X[np.append(0, ends)[-2] :])
         return self
 
     def _model(self, X) -> SwitchingModel:
@@ -459,10 +459,10 @@ class SwitchingKalmanFilter(Estimator):
             run = bayes_filter(member, prior, X[begin:end])
             results += bayes_smoother(member, run) if smooth else run.filtered
             loglik += run.loglik
-        whole = [collapse_mixture(b.prob, b.mean, b.cov, 0) for b in results]
+        collapsed = [_collapse_mixture(b.prob, b.mean, b.cov, 0) for b in results]
         return Beliefs(
-            np.array([a for _, a, _ in whole]),
-            np.array([P for _, _, P in whole]),
+            np.array([a for _, a, _ in collapsed]),
+            np.array([P for _, _, P in collapsed]),
             loglik=loglik,
             regimes=np.array([b.prob for b in results]),
         )
@@ -502,7 +502,7 @@ class SwitchingKalmanFilter(Estimator):
         else:
             X, _ = stack_sequences(X)
             model = self._model(X)
-            belief = last_filtered_belief(model, X)
+            belief = _last_filtered_belief(model, X)
         return forecast_regimes(model, belief, n, level)
 
     def sample(self, n, random_state=None):
@@ -527,5 +527,5 @@ class SwitchingKalmanFilter(Estimator):
                 z[t] = model.F[j] @ z[t - 1] + model.c[j] + LQ[j] @ e
             else:
                 z[t] = model.m[j] + LP[j] @ e
-        noise = apply_matrices(LR[s], rng.standard_normal((n, p)))
-        return apply_matrices(model.H[s], z) + model.d[s] + noise, z, s
+        noise = _apply_matrices(LR[s], rng.standard_normal((n, p)))
+        return _apply_matrices(model.H[s], z) + model.d[s] + noise, z, s

@@ -87,10 +87,10 @@ def skip_gram_epoch(ids, ends, U, V, tables, plan, stream):
                         f += U[a, c] * V[b, c]
                     f = min(max(f, -bound), bound)
                     sign = f if t == 0 else -f
-                    at = int((sign + bound) * scale)
-                    total -= tables.log_sigmoid[at]
+                    cell = int((sign + bound) * scale)
+                    total -= tables.log_sigmoid[cell]
                     # slope of -log s(sign): s(sign) - 1
-                    g = rate * (np.float32(1.0) - tables.sigmoid[at])
+                    g = rate * (np.float32(1.0) - tables.sigmoid[cell])
                     if t > 0:
                         g = -g
                     for c in range(d):

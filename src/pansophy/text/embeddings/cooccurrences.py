@@ -67,7 +67,7 @@ def remove_stop_words(tokens: Iterable[str], stop_words="english") -> list[str]:
     return [token for token in tokens if check_string("a token", token) not in listed]
 
 
-def words_of_sentences(sentences) -> list[list[str]]:
+def _words_of_sentences(sentences) -> list[list[str]]:
     """Words of sentences; one that is a text is split at spaces."""
     return [
         s.split() if isinstance(s, str) else list(check_sentence(s))
@@ -101,7 +101,7 @@ def cooccurrence(sentences, *, window=1, symmetric=False) -> Cooccurrence:
     array([1, 1, 0, 0])
     """
     window = check_count("window", window)
-    sentences = words_of_sentences(sentences)
+    sentences = _words_of_sentences(sentences)
     words = [word for sentence in sentences for word in sentence]
     if not words:
         empty = sparse.csr_array((0, 0), dtype=np.int64)
@@ -134,8 +134,8 @@ def count_pairs(
     kind = np.float64 if by_distance else np.int64
     total = sparse.csr_array((n_words, n_words), dtype=kind)
     for gap in range(1, window + 1):
-        together = sentence[gap:] == sentence[:-gap]
-        x, y = codes[:-gap][together], codes[gap:][together]
+        is_equal = sentence[gap:] == sentence[:-gap]
+        x, y = codes[:-gap][is_equal], codes[gap:][is_equal]
         value = np.full(len(x), 1 / gap if by_distance else 1, dtype=kind)
         explanation = sparse.coo_array((value, (x, y)), shape=(n_words, n_words))
         total = total + explanation.tocsr()
@@ -236,7 +236,7 @@ def collocations(
     runs: Counter = Counter()
     first: Counter = Counter()  # how often a run begins with a word
     last: Counter = Counter()
-    for sentence in words_of_sentences(sentences):
+    for sentence in _words_of_sentences(sentences):
         words.update(sentence)
         runs.update(zip(*(sentence[i:] for i in range(length))))
         first.update(sentence[: 1 - length])
@@ -253,13 +253,13 @@ def collocations(
             score = log_likelihood_ratio(count, first[run[0]], last[run[-1]], n_runs)
         else:
             shares = [words[word] / n_words for word in run]
-            score = collocation_score(measure, count / n_runs, shares)
+            score = _collocation_score(measure, count / n_runs, shares)
         results.append(Collocation(run, count, score))
     results.sort(key=lambda c: (-c.score, c.words))
     return results[:top]
 
 
-def collocation_score(measure, p, shares) -> float:
+def _collocation_score(measure, p, shares) -> float:
     """Eq. (1) or (2) of a run that has the share p of all runs."""
     score = float(np.log(p) - np.log(shares).sum())
     if measure == "pmi":

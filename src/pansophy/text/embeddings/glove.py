@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.drivers.iterate import iterate
+from ...core.drivers.iterate import repeat
 from ...core.random import make_rng
 from ...params import Count, Positive, check_params
 from ._glove import GloVeVectors, glove_epoch
@@ -108,10 +108,7 @@ class GloVe(AbstractWordVectors):
 
         def run(task):
             first = GloVeState(model, squares, np.inf)
-            result = iterate(step, first, max_iter=self.n_epochs, tol=-1.0, task=task)
-            # the epochs asked for are all there is: no failure to converge
-            ended = result.reason == "max_iter"
-            return result._replace(reason="finished") if ended else result
+            return repeat(step, first, self.n_epochs, task=task)
 
         self._run_driver(run, total=self.n_epochs)
         self.words_ = np.array(numbered.words)

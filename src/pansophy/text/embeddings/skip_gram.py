@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core.drivers.iterate import iterate
+from ...core.drivers.iterate import repeat
 from ...core.random import draw_seed, make_rng
 from ...params import Count, NonNegative, Positive, check_params
 from ._skip_gram import SamplingTables, SkipGramPlan, skip_gram_epoch
@@ -155,13 +155,8 @@ class SkipGram(AbstractWordVectors):
             )
 
         def run(task):
-            result = iterate(
-                step, SkipGramState(U, V, 0, np.inf), max_iter=self.n_epochs, tol=-1.0,
-                task=task,
-            )  # fmt: skip
-            # a planned fall of the rate that ran to its end is no failure
-            ended = result.reason == "max_iter"
-            return result._replace(reason="finished") if ended else result
+            first = SkipGramState(U, V, 0, np.inf)
+            return repeat(step, first, self.n_epochs, task=task)
 
         result = self._run_driver(run, total=self.n_epochs)
         self.words_ = np.array(numbered.words)

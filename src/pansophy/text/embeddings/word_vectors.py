@@ -40,7 +40,7 @@ class NumberedSentences(NamedTuple):
     ends: np.ndarray  # (sentences,) where each ends
 
 
-def word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
+def _word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
     """Numbers of the words of sentences: lists of words, or texts in lower case."""
     parts = []
     sentences = map(check_sentence, check_documents(sentences))
@@ -62,7 +62,7 @@ def word_ids(sentences, table: TokenTable, *, insert=True) -> DocumentIds:
 def number_sentences(sentences, min_count) -> NumberedSentences:
     """Words that occur often enough, the most frequent first, and the sentences."""
     table = TokenTable()
-    ids, ends = word_ids(sentences, table)
+    ids, ends = _word_ids(sentences, table)
     counts = np.bincount(ids, minlength=len(table))
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] >= min_count]
@@ -76,8 +76,8 @@ def number_sentences(sentences, min_count) -> NumberedSentences:
 def known_words(ids, ends) -> DocumentIds:
     """Sentences without the words numbered -1."""
     known = ids >= 0
-    before = np.concatenate([[0], np.cumsum(known)])
-    return DocumentIds(np.ascontiguousarray(ids[known]), before[ends])
+    n_known = np.concatenate([[0], np.cumsum(known)])
+    return DocumentIds(np.ascontiguousarray(ids[known]), n_known[ends])
 
 
 class SimilarWord(NamedTuple):
@@ -163,7 +163,7 @@ class AbstractWordVectors(
         """
         check_is_fitted(self, "vectors_")
         table = TokenTable(self.words_.tolist())
-        ids, ends = known_words(*word_ids(texts, table, insert=False))
+        ids, ends = known_words(*_word_ids(texts, table, insert=False))
         sums = np.zeros((len(ids) + 1, self.vectors_.shape[1]))
         np.cumsum(self.vectors_[ids], axis=0, out=sums[1:])
         sizes = np.diff(ends, prepend=0)

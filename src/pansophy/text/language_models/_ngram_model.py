@@ -30,10 +30,10 @@ def token_log_probs(ids, ends, order, table, a, b, uniform, out):
     context[0] = -1
     following[0] = -1
     n = 0
-    at = 0
+    start = 0
     for d in range(len(ends)):
         known = 0  # words of the longest known context
-        for i in range(at, ends[d]):
+        for i in range(start, ends[d]):
             w = np.int64(ids[i])
             p = uniform
             longest = 0
@@ -45,13 +45,13 @@ def token_log_probs(ids, ends, order, table, a, b, uniform, out):
                     p += a[g]
                     following[k + 1] = g
                     longest = k + 1
-            if i - at >= order - 1:
+            if i - start >= order - 1:
                 out[n] = np.log(p)
                 n += 1
             known = min(longest, order - 1)
             for k in range(1, known + 1):
                 context[k] = following[k]
-        at = ends[d]
+        start = ends[d]
     return n
 
 

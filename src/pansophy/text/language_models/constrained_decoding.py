@@ -77,7 +77,7 @@ class StringSet:
 
     def accepts(self, text) -> bool:
         """Whether a text is in the set."""
-        return accepts_text(self, text)
+        return _accepts_text(self, text)
 
 
 class Rule(NamedTuple):
@@ -127,7 +127,7 @@ class Grammar:
 
     def __init__(self, text: str):
         self.rules: list[Rule] = []
-        names = read_rules(text, self.rules)
+        names = _read_rules(text, self.rules)
         self.by_name = {
             name: [i for i, rule in enumerate(self.rules) if rule.name == name]
             for name in dict.fromkeys(rule.name for rule in self.rules)
@@ -139,14 +139,14 @@ class Grammar:
                         f"rule {rule.name!r} of the grammar names {symbol!r}, which "
                         "has no rule."
                     )
-        self.nullable = nullable_names(self.rules)
+        self.nullable = _nullable_names(self.rules)
         self.first = names[0]
         begin = {Item(i, 0, 0) for i in self.by_name[self.first]}
         self.start = (self.closure(begin, ()),)
 
     def closure(self, items, before) -> frozenset:
         """All items of one place: predictions and completions, eq. (2)."""
-        here = len(before)
+        place = len(before)
         result = set(items)
         open_items = list(items)
         while open_items:
@@ -155,21 +155,21 @@ class Grammar:
             new = []
             if item.dot == len(symbols):
                 # a rule that began here is empty: `nullable` has moved on its waiters
-                waiting = () if item.origin == here else before[item.origin]
+                waiting = () if item.origin == place else before[item.origin]
                 new = [
-                    other._replace(dot=other.dot + 1)
-                    for other in waiting
-                    if self.next_symbol(other) == name
+                    item._replace(dot=item.dot + 1)
+                    for item in waiting
+                    if self.next_symbol(item) == name
                 ]
             elif isinstance(symbols[item.dot], str):
                 wanted = symbols[item.dot]
-                new = [Item(i, 0, here) for i in self.by_name[wanted]]
+                new = [Item(i, 0, place) for i in self.by_name[wanted]]
                 if wanted in self.nullable:
                     new.append(item._replace(dot=item.dot + 1))
-            for other in new:
-                if other not in result:
-                    result.add(other)
-                    open_items.append(other)
+            for prediction in new:
+                if prediction not in result:
+                    result.add(prediction)
+                    open_items.append(prediction)
         return frozenset(result)
 
     def next_symbol(self, item):
@@ -195,10 +195,10 @@ class Grammar:
 
     def accepts(self, text) -> bool:
         """Whether a text follows the grammar."""
-        return accepts_text(self, text)
+        return _accepts_text(self, text)
 
 
-def read_rules(text, rules) -> list[str]:
+def _read_rules(text, rules) -> list[str]:
     """Add the rules of a grammar's text to a list; their names in order."""
     names: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -213,48 +213,51 @@ def read_rules(text, rules) -> list[str]:
             raise ValueError(f"line {number} of the grammar has no name before a '='.")
         else:
             line = line.removeprefix("|")
-        for symbols in read_alternatives(line, number, names[-1], rules):
+        for symbols in _read_alternatives(line, number, names[-1], rules):
             rules.append(Rule(names[-1], symbols))
     if not names:
         raise ValueError("the grammar has no rules.")
     return list(dict.fromkeys(names))
 
 
-def read_alternatives(line, number, name, rules) -> list[tuple]:
+def _read_alternatives(line, number, name, rules) -> list[tuple]:
     """The alternatives of a line, each a tuple of symbols."""
     results: list[list] = [[]]
-    at = 0
-    while line[at:].strip():
-        match = SYMBOL.match(line, at)
+    position = 0
+    while line[position:].strip():
+        match = SYMBOL.match(line, position)
         if match is None:
             raise ValueError(
-                f"line {number} of the grammar cannot be read at {line[at:].strip()!r}."
+                f"line {number} of the grammar cannot be read at "
+                f"{line[position:].strip()!r}."
             )
         literal, chars, rule_name, _ = match.groups()
         if literal is not None:
-            results[-1] += [frozenset([b]) for b in unescaped(literal).encode()]
+            results[-1] += [frozenset([b]) for b in _unescaped(literal).encode()]
         elif chars is not None:
-            results[-1].append(character_class(chars, f"{name} {number}:{at}", rules))
+            results[-1].append(
+                _character_class(chars, f"{name} {number}:{position}", rules)
+            )
         elif rule_name is not None:
             results[-1].append(rule_name)
         else:
             results.append([])
-        at = match.end()
+        position = match.end()
     return [tuple(symbols) for symbols in results]
 
 
-def unescaped(text) -> str:
+def _unescaped(text) -> str:
     """A text without the backslashes that take the meaning from characters."""
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), text)
 
 
-def character_class(text, name, rules):
+def _character_class(text, name, rules):
     """A set of bytes; beyond ASCII a rule with an alternative for every character."""
     parts = re.findall(r"(\\.|[^\\])(?:-(\\.|[^\\]))?", text)
     chars = []
     for low, high in parts:
-        first = ord(unescaped(low))
-        last = ord(unescaped(high)) if high else first
+        first = ord(_unescaped(low))
+        last = ord(_unescaped(high)) if high else first
         if last < first:
             raise ValueError(
                 f"[{text}] of the grammar holds no characters from {low} to {high}: "
@@ -268,17 +271,17 @@ def character_class(text, name, rules):
     return name
 
 
-def nullable_names(rules) -> set[str]:
+def _nullable_names(rules) -> set[str]:
     """Names that may be the empty text."""
     result: set[str] = set()
-    before = -1
-    while len(result) > before:
-        before = len(result)
+    old_size = -1
+    while len(result) > old_size:
+        old_size = len(result)
         result |= {r.name for r in rules if all(s in result for s in r.symbols)}
     return result
 
 
-def accepts_text(constraint: DecodingConstraint, text: str) -> bool:
+def _accepts_text(constraint: DecodingConstraint, text: str) -> bool:
     """Whether a constraint reads a whole text."""
     state = constraint.start
     for byte in text.encode():
@@ -350,12 +353,12 @@ def allowed_tokens(
         results = []
         branches = [] if state is None else [(0, state)]
         while branches:
-            node, at = branches.pop()
+            node, grammar_state = branches.pop()
             for byte, child in tree.children[node].items():
-                after = constraint.step(at, byte)
-                if after is not None:
+                next_state = constraint.step(grammar_state, byte)
+                if next_state is not None:
                     results += tree.tokens[child]
-                    branches.append((child, after))
+                    branches.append((child, next_state))
         if state is not None and constraint.is_final(state):
             results.append(end)
         return sorted(results)

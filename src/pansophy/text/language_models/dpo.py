@@ -58,27 +58,27 @@ from ...typing import Seed
 REPORTED_PAIRS = 256  # of the training pairs, where none are given to validate
 
 
-def sigmoid_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _sigmoid_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """Eq. (2)."""
     right = functional.softplus(-beta * m)
     return (1 - smoothing) * right + smoothing * functional.softplus(beta * m)
 
 
-def hinge_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _hinge_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """The hinge of beta m; with smoothing, that of -beta m too."""
     right = functional.relu(1 - beta * m)
     return (1 - smoothing) * right + smoothing * functional.relu(1 + beta * m)
 
 
-def squared_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
+def _squared_preference(m: Tensor, beta: float, smoothing: float) -> Tensor:
     """Eq. (3); the aim shrinks by the share of wrong preferences."""
     return (m - (1 - 2 * smoothing) / (2 * beta)).square()
 
 
 PREFERENCE_LOSSES = {
-    "sigmoid": sigmoid_preference,
-    "hinge": hinge_preference,
-    "ipo": squared_preference,
+    "sigmoid": _sigmoid_preference,
+    "hinge": _hinge_preference,
+    "ipo": _squared_preference,
 }
 
 
@@ -119,7 +119,7 @@ def dpo_loss(
         known = ", ".join(PREFERENCE_LOSSES)
         raise ValueError(f"kind must be one of {known}, got {kind!r}.")
     check_argument("beta", beta, Positive)
-    given = {
+    arrays = {
         "policy_chosen": policy_chosen,
         "policy_rejected": policy_rejected,
         "reference_chosen": reference_chosen,
@@ -127,7 +127,7 @@ def dpo_loss(
     }
     tensors = [
         a if isinstance(a, Tensor) else torch.as_tensor(array_of_numbers(a, name))
-        for name, a in given.items()
+        for name, a in arrays.items()
     ]
     chosen = tensors[0] - tensors[2]
     rejected = tensors[1] - tensors[3]
@@ -161,9 +161,9 @@ def answers_to_prompts(model, prompts, texts) -> Answers:
     tokens = []
     begins = []
     for prompt, text in zip(prompts, texts, strict=True):
-        before = np.r_[[model.start_token], model.encode(prompt)]
-        tokens.append(np.r_[before, model.encode(text), [model.end_token]])
-        begins.append(len(before))
+        opening = np.r_[[model.start_token], model.encode(prompt)]
+        tokens.append(np.r_[opening, model.encode(text), [model.end_token]])
+        begins.append(len(opening))
     return Answers(tokens, np.array(begins))
 
 
@@ -189,8 +189,8 @@ class PreferencePairs:
         return len(self.references)
 
     def take(self, rows):
-        both = (*self.chosen.padded(rows), *self.rejected.padded(rows))
-        return (*both, self.references[rows].astype(np.float32))
+        padded_answers = (*self.chosen.padded(rows), *self.rejected.padded(rows))
+        return (*padded_answers, self.references[rows].astype(np.float32))
 
 
 class PreferenceNet(torch.nn.Module):
@@ -385,8 +385,8 @@ class DPOTrainer(Estimator):
         rows = np.arange(min(len(pairs), REPORTED_PAIRS))
         device = net.policy.embedding.weight.device
         results = []
-        for at in range(0, len(rows), self.batch_size):
-            batch = pairs.take(rows[at : at + self.batch_size])
+        for start in range(0, len(rows), self.batch_size):
+            batch = pairs.take(rows[start : start + self.batch_size])
             placed = [torch.from_numpy(part).to(device) for part in batch]
             logs = torch.stack(net.pair_log_probs(placed), 1)
             results.append(logs.double().cpu().numpy())
@@ -406,8 +406,8 @@ class DPOTrainer(Estimator):
         """beta h of answers to prompts."""
         check_is_fitted(self, "model_")
         tokens = answers_to_prompts(self.model, list(prompts), list(answers))
-        after = self._log_probs(self.model_, tokens)
-        return self.beta * (after - self._log_probs(self.model, tokens))
+        policy_log_probs = self._log_probs(self.model_, tokens)
+        return self.beta * (policy_log_probs - self._log_probs(self.model, tokens))
 
     def score(self, prompts, chosen, rejected) -> float:
         """Share of pairs whose preferred answer has the higher implied reward."""

@@ -51,10 +51,10 @@ def token_cross_entropy(log_probs, *, base=np.e) -> float:
     check_argument("base", base, Positive)
     if base == 1:
         raise ParameterError("base must not be 1: its logarithm is 0.")
-    return -float(check_log_probs(log_probs).mean()) / float(np.log(base))
+    return -float(_check_log_probs(log_probs).mean()) / float(np.log(base))
 
 
-def check_log_probs(log_probs) -> np.ndarray:
+def _check_log_probs(log_probs) -> np.ndarray:
     """Log probabilities of one token or more as an array."""
     log_probs = array_of_numbers(log_probs, "log_probs", allow_empty=True)
     if not log_probs.size:
@@ -69,14 +69,14 @@ def join_log_probs(parts) -> np.ndarray:
     return np.concatenate([np.empty(0), *parts])
 
 
-def utf8_size(text: str) -> int:
+def _utf8_size(text: str) -> int:
     """Bytes of a text in UTF-8, lone surrogates included."""
     return len(text.encode("utf-8", "surrogatepass"))
 
 
 def number_of_bytes(texts) -> int:
     """Bytes of texts, with one between two of them, at least 1."""
-    return max(1, sum(utf8_size(text) + 1 for text in texts))
+    return max(1, sum(_utf8_size(text) + 1 for text in texts))
 
 
 def perplexity(log_probs) -> float:
@@ -110,10 +110,10 @@ def bits_per_byte(log_probs, text) -> float:
     1.0
     """
     is_text = isinstance(text, str)
-    size = utf8_size(text) if is_text else check_count("text", text)
+    size = _utf8_size(text) if is_text else check_count("text", text)
     if size == 0:
         raise ValueError("text must have at least one byte.")
-    return -float(check_log_probs(log_probs).sum()) / (float(np.log(2)) * size)
+    return -float(_check_log_probs(log_probs).sum()) / (float(np.log(2)) * size)
 
 
 def generate(

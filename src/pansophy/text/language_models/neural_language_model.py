@@ -89,7 +89,7 @@ class GenerationState(NamedTuple):
     net: Any
 
 
-def transformer_lm(model) -> torch.nn.Module:
+def _transformer_lm(model) -> torch.nn.Module:
     """The causal transformer of a model's parameters."""
     if model.hidden_size % (2 * model.n_heads):
         raise ParameterError(
@@ -102,7 +102,7 @@ def transformer_lm(model) -> torch.nn.Module:
     )
 
 
-def state_space_lm(name):
+def _state_space_lm(name):
     """The state-space net `name` of a model's parameters."""
 
     def made(model) -> torch.nn.Module:
@@ -114,9 +114,9 @@ def state_space_lm(name):
 
 
 LANGUAGE_NETS = {
-    "transformer": transformer_lm,
-    "mamba": state_space_lm("mamba"),
-    "s4d": state_space_lm("s4d"),
+    "transformer": _transformer_lm,
+    "mamba": _state_space_lm("mamba"),
+    "s4d": _state_space_lm("s4d"),
 }
 
 
@@ -249,7 +249,7 @@ class NeuralLanguageModel(TextInput, Estimator):
         held = (
             None if validation is None else TextDocuments(check_documents(validation))
         )
-        return self._fit(TextDocuments(texts), held, once=not is_collection(texts))
+        return self._fit(TextDocuments(texts), held, once=not _is_collection(texts))
 
     def fit_files(self, paths, *, pattern="*.txt", validation=None):
         """Train on text files, each a document, which need not fit into memory.
@@ -288,8 +288,8 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _learn_tokens(self, documents):
         """Set the tokeniser and the separator."""
         if self.tokenizer is None:
-            made = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
-            self.tokenizer_ = made.fit(document_blocks(documents))
+            tokenizer = BPE(self.vocab_size, special_tokens=(SEPARATOR,))
+            self.tokenizer_ = tokenizer.fit(document_blocks(documents))
         elif is_fitted(self.tokenizer):
             self.tokenizer_ = self.tokenizer
         else:
@@ -300,10 +300,10 @@ class NeuralLanguageModel(TextInput, Estimator):
         """The tokeniser's end of text, or a token of the net's own."""
         tokens = self.tokenizer_.tokens_
         special = list(getattr(self.tokenizer_, "special_tokens", ()))
-        at = len(tokens)
+        separator_token = len(tokens)
         if SEPARATOR in special:
-            at = len(tokens) - len(special) + special.index(SEPARATOR)
-        self.start_token = self.end_token = at
+            separator_token = len(tokens) - len(special) + special.index(SEPARATOR)
+        self.start_token = self.end_token = separator_token
 
     @property
     def n_vocabulary_(self) -> int:
@@ -337,8 +337,8 @@ class NeuralLanguageModel(TextInput, Estimator):
     def _refuse_empty_texts(self, stream):
         """Refuse a stream of nothing but separators."""
         if not any(
-            (stream[at : at + (1 << 16)] != self.end_token).any()
-            for at in range(0, len(stream), 1 << 16)
+            (stream[start : start + (1 << 16)] != self.end_token).any()
+            for start in range(0, len(stream), 1 << 16)
         ):
             raise ValueError(
                 f"{type(self).__name__} needs at least one text that is not empty."
@@ -368,9 +368,7 @@ class NeuralLanguageModel(TextInput, Estimator):
 
         def run(task):
             result = nn.train(net, windows[0], seed=rng, task=task, **options)
-            # a planned fall of the rate that ran to its end is no failure
-            ended = result.reason == "max_iter"
-            return result._replace(reason="finished") if ended else result
+            return result.as_planned()
 
         self.n_tokens_ = len(streams[0])
         self._run_driver(
@@ -502,9 +500,9 @@ class NeuralLanguageModel(TextInput, Estimator):
 
     def log_prob(self, text, given="") -> float:
         """log p of a text after another, without its end."""
-        before, after = self.encode(given), self.encode(text)
-        tokens = np.r_[[self.start_token], before, after]
-        return float(self._scored([tokens])[0][len(before) :].sum())
+        context, continuation = self.encode(given), self.encode(text)
+        tokens = np.r_[[self.start_token], context, continuation]
+        return float(self._scored([tokens])[0][len(context) :].sum())
 
     def score_samples(self, texts):
         """log p of each text, with its end."""
@@ -526,21 +524,21 @@ class NeuralLanguageModel(TextInput, Estimator):
 
     def _scored(self, sequences) -> list[np.ndarray]:
         """log p of every token but the first of each sequence."""
-        net, device = evaluation_net(self)
+        net, device = _evaluation_net(self)
         results = [np.empty(len(tokens) - 1) for tokens in sequences]
         with torch.no_grad():
             if not isinstance(net.layer, nn.TransformerEncoder):
-                for tokens, out in zip(sequences, results):
-                    self._score_by_state(net, device, tokens, out)
+                for tokens, log_probs in zip(sequences, results):
+                    self._score_by_state(net, device, tokens, log_probs)
                 return results
             windows = [
                 (i, *window)
                 for i, tokens in enumerate(sequences)
                 for window in scoring_windows(len(tokens) - 1, self.context_length)
             ]
-            for block in window_blocks(windows, net.output.out_features):
+            for block in _window_blocks(windows, net.output.out_features):
                 rows = [sequences[i][start : stop + 1] for i, start, _, stop in block]
-                values = window_log_probs(net, device, rows)
+                values = _window_log_probs(net, device, rows)
                 for (i, start, first, stop), value in zip(block, values):
                     results[i][first:stop] = value[first - start : stop - start]
         return results
@@ -551,30 +549,30 @@ class NeuralLanguageModel(TextInput, Estimator):
         for start in range(0, len(tokens) - 1, CHUNK):
             part = torch.from_numpy(tokens[start : start + CHUNK + 1]).to(device)
             logits, state = net(part[None, :-1], state)
-            out[start : start + CHUNK] = chosen_log_probs(logits, part[None, 1:])[0]
+            out[start : start + CHUNK] = _chosen_log_probs(logits, part[None, 1:])[0]
 
     def advance(self, tokens, state=None):
         """Logits of what follows each of the tokens (n, L), and the state."""
         check_is_fitted(self, "net_")
-        net, device = evaluation_net(self)
-        given = torch.as_tensor(np.asarray(tokens), device=device)
+        net, device = _evaluation_net(self)
+        ids = torch.as_tensor(np.asarray(tokens), device=device)
         if isinstance(net.layer, nn.TransformerEncoder):
-            return self._advance_transformer(net, given, state)
+            return self._advance_transformer(net, ids, state)
         with torch.no_grad():
-            logits, state = net(given, state)
+            logits, state = net(ids, state)
         return logits.double().cpu().numpy(), state
 
-    def _advance_transformer(self, net, given, state):
+    def _advance_transformer(self, net, ids, state):
         """Advance a bounded context: beyond it, the last half is read anew."""
-        new = given.shape[1]
-        seen = given if state is None else torch.cat([state.tokens, given], 1)
+        new = ids.shape[1]
+        seen = ids if state is None else torch.cat([state.tokens, ids], 1)
         memory = None if state is None else state.net
         if seen.shape[1] > self.context_length:
             kept = max(self.context_length // 2, min(new, self.context_length))
-            seen = given = seen[:, -kept:]
+            seen = ids = seen[:, -kept:]
             memory = None
         with torch.no_grad():
-            logits, memory = net(given, memory)
+            logits, memory = net(ids, memory)
         logits = logits[:, -new:].double().cpu().numpy()
         return logits, GenerationState(seen, memory)
 
@@ -617,16 +615,18 @@ class NeuralLanguageModel(TextInput, Estimator):
         starts = [np.r_[[self.start_token], self.encode(text)] for text in listed]
         results: list[Any] = [None] * len(listed)
         rng = make_rng(random_state)
-        for rows in rows_by_length(starts):
+        for rows in _rows_by_length(starts):
             batch = np.stack([starts[i] for i in rows]).astype(np.int64)
             if beams is not None:
-                made = [
+                generated = [
                     beam_search(self.advance, start, beams=beams, **options)[0].tokens
                     for start in batch
                 ]
             else:
-                made = decode(self.advance, batch, random_state=rng, **options).tolist()
-            for i, tokens in zip(rows, made):
+                generated = decode(
+                    self.advance, batch, random_state=rng, **options
+                ).tolist()
+            for i, tokens in zip(rows, generated):
                 cut = tokens.index(self.end_token) if self.end_token in tokens else None
                 results[i] = self.decode(tokens[:cut])
         return results[0] if isinstance(prompts, str) else results
@@ -652,7 +652,7 @@ class NeuralLanguageModel(TextInput, Estimator):
         """
         folder = Path(folder)
         config = json.loads((folder / "config.json").read_text("utf-8"))
-        net = gpt2_net(config, folder / "model.safetensors")
+        net = _gpt2_net(config, folder / "model.safetensors")
         sizes = {
             "hidden_size": config["n_embd"],
             "n_layers": config["n_layer"],
@@ -675,7 +675,7 @@ class NeuralLanguageModel(TextInput, Estimator):
         return model
 
 
-def is_collection(texts) -> bool:
+def _is_collection(texts) -> bool:
     """Whether texts can be read more than once."""
     return iter(texts) is not iter(texts)
 
@@ -684,7 +684,7 @@ def is_fitted(tokenizer) -> bool:
     return tokenizer is not None and hasattr(tokenizer, "tokens_")
 
 
-def rows_by_length(sequences) -> list[list[int]]:
+def _rows_by_length(sequences) -> list[list[int]]:
     """Places of sequences of equal length, the shortest first."""
     groups: dict[int, list[int]] = {}
     for i, tokens in enumerate(sequences):
@@ -695,7 +695,7 @@ def rows_by_length(sequences) -> list[list[int]]:
 DEVICE_NETS: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def evaluation_net(model):
+def _evaluation_net(model):
     """A model's net on its device, without dropout; copied there once."""
     check_is_fitted(model, "net_")
     device = resolve_device(model.device)
@@ -719,7 +719,7 @@ def scoring_windows(n, context):
         yield stop - context, first, stop
 
 
-def window_blocks(windows, vocabulary):
+def _window_blocks(windows, vocabulary):
     """Windows of about equal length, in blocks of bounded size."""
     block = []
     for window in sorted(windows, key=lambda w: w[3] - w[1]):
@@ -732,7 +732,7 @@ def window_blocks(windows, vocabulary):
         yield block
 
 
-def window_log_probs(net, device, rows) -> list[np.ndarray]:
+def _window_log_probs(net, device, rows) -> list[np.ndarray]:
     """log p of every token but the first of windows of tokens, padded behind."""
     longest = max(map(len, rows))
     padded = np.zeros((len(rows), longest), np.int64)
@@ -740,10 +740,10 @@ def window_log_probs(net, device, rows) -> list[np.ndarray]:
         padded[i, : len(row)] = row
     tokens = torch.from_numpy(padded).to(device)
     logits = net.output(net.layer(net.embedding(tokens[:, :-1]), return_state=False)[0])
-    return list(chosen_log_probs(logits, tokens[:, 1:]))
+    return list(_chosen_log_probs(logits, tokens[:, 1:]))
 
 
-def chosen_log_probs(logits, tokens) -> np.ndarray:
+def _chosen_log_probs(logits, tokens) -> np.ndarray:
     """log softmax of logits (n, L, V) at tokens (n, L)."""
     logits = logits.float()
     chosen = logits.gather(2, tokens[:, :, None])[:, :, 0]
@@ -758,7 +758,7 @@ GPT2_ACTIVATIONS = {
 }
 
 
-def gpt2_net(config, path) -> nn.TokenModel:
+def _gpt2_net(config, path) -> nn.TokenModel:
     """The net of GPT-2's weights; its linear maps are stored transposed."""
     from safetensors.torch import load_file
 
@@ -782,8 +782,8 @@ def gpt2_net(config, path) -> nn.TokenModel:
     )  # fmt: skip
     length = config["n_positions"]
     net = nn.TokenModel(config["vocab_size"], layer, d, tied=True, length=length)
-    given = {k.removeprefix("transformer."): v for k, v in load_file(path).items()}
-    state = gpt2_state(given, config["n_layer"], d)
+    weights = {k.removeprefix("transformer."): v for k, v in load_file(path).items()}
+    state = _gpt2_state(weights, config["n_layer"], d)
     missing = net.state_dict().keys() - state.keys()
     if missing:
         raise ValueError(f"{path} lacks weights of GPT-2: {sorted(missing)[0]}.")
@@ -795,7 +795,7 @@ def gpt2_net(config, path) -> nn.TokenModel:
     return net
 
 
-def gpt2_state(given, n_layers, d) -> dict[str, torch.Tensor]:
+def _gpt2_state(given, n_layers, d) -> dict[str, torch.Tensor]:
     """Weights of GPT-2 under the names of our net; those that are absent are left out.
 
     Queries, keys and values of GPT-2 are one map.

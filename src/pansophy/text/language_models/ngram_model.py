@@ -65,12 +65,12 @@ class NGramCounts(NamedTuple):
     n_words: int  # V
 
 
-def sum_by_context(values, prefix, n):
+def _sum_by_context(values, prefix, n):
     """Sums of values over phrases with the same prefix; the empty one at [-1]."""
     return np.roll(np.bincount(prefix + 1, weights=values, minlength=n + 1), -1)
 
 
-def count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
+def _count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
     """Counts of all runs of 1 to `order` words of padded sentences.
 
     With `is_continuation` a run shorter than `order` counts the distinct words before
@@ -93,13 +93,13 @@ def count_ngrams(documents, order, n_words, *, is_continuation) -> NGramCounts:
     if is_continuation:
         suffix = np.empty(n, np.int64)
         loops.suffix_ids(arrays, suffix)
-        before = np.bincount(suffix[suffix >= 0], minlength=n).astype(float)
+        preceding_counts = np.bincount(suffix[suffix >= 0], minlength=n).astype(float)
         inside = (length < order) & (first != start)
-        count = np.where(inside, before, count)
+        count = np.where(inside, preceding_counts, count)
     count[last == start] = 0.0  # a start is never predicted
-    total = sum_by_context(count, prefix, n)
+    total = _sum_by_context(count, prefix, n)
     kinds = [count == 1, count == 2, count >= 3]
-    follow = np.stack([sum_by_context(kind, prefix, n) for kind in kinds], axis=1)
+    follow = np.stack([_sum_by_context(kind, prefix, n) for kind in kinds], axis=1)
     return NGramCounts(table, count, length, prefix, total, follow, n_words)
 
 
@@ -110,7 +110,7 @@ class Discounts(NamedTuple):
     fallback: list[int]
 
 
-def closed_form_discounts(counts, is_modified):
+def _closed_form_discounts(counts, is_modified):
     """D of one length from counts of counts, or None if it is undefined."""
     n1, n2, n3, n4 = (int(np.sum(counts == r)) for r in (1, 2, 3, 4))
     if n1 == 0 or n2 == 0:
@@ -125,15 +125,15 @@ def closed_form_discounts(counts, is_modified):
     return D if valid else None
 
 
-def left_out_discount(ngrams, k):
+def _left_out_discount(ngrams, k):
     """The D that makes words likeliest when each is left out in turn.
 
     A word seen once becomes unseen and has what is set aside, (1): of the others
     (c - 1 - D) / (c(h) - 1) is left.
     """
-    at = np.flatnonzero((ngrams.length == k) & (ngrams.count > 0))
-    c = ngrams.count[at]
-    h = ngrams.prefix[at]
+    chosen = np.flatnonzero((ngrams.length == k) & (ngrams.count > 0))
+    c = ngrams.count[chosen]
+    h = ngrams.prefix[chosen]
     total = ngrams.total[h]
     distinct = ngrams.follow[h].sum(axis=1)
     usable = total > 1
@@ -151,16 +151,16 @@ def left_out_discount(ngrams, k):
     return np.full(3, float(best.x))
 
 
-def find_discounts(ngrams, order, *, is_modified) -> Discounts:
+def _find_discounts(ngrams, order, *, is_modified) -> Discounts:
     """D of every length of phrase, eq. (2)."""
     values = np.zeros((order + 1, 3))
     fallback = []
     for k in range(1, order + 1):
         of_length = ngrams.count[ngrams.length == k]
-        result = closed_form_discounts(of_length, is_modified)
+        result = _closed_form_discounts(of_length, is_modified)
         if result is None:
             fallback.append(k)
-            result = left_out_discount(ngrams, k)
+            result = _left_out_discount(ngrams, k)
         values[k] = result
     return Discounts(values, fallback)
 
@@ -172,55 +172,55 @@ class Interpolation(NamedTuple):
     b: np.ndarray  # (phrases + 1,)
 
 
-def with_unseen_contexts(ngrams, a, b) -> Interpolation:
+def _with_unseen_contexts(ngrams, a, b) -> Interpolation:
     """b = 1 where nothing follows a context; a = 0 there."""
     seen = ngrams.total > 0
     a = np.where(ngrams.count > 0, a, 0.0)
     return Interpolation(a, np.where(seen, b, 1.0))
 
 
-def smooth_by_discount(ngrams, discounts) -> Interpolation:
+def _smooth_by_discount(ngrams, discounts) -> Interpolation:
     """Absolute discounting and both kinds of Kneser-Ney, eq. (2)."""
     kind = np.clip(ngrams.count, 1, 3).astype(np.int64) - 1
     D = discounts.values[ngrams.length, kind]
     D = np.minimum(D, ngrams.count)
     total = np.maximum(ngrams.total, 1e-300)
     a = (ngrams.count - D) / total[ngrams.prefix]
-    discounted = sum_by_context(D, ngrams.prefix, len(a))
-    return with_unseen_contexts(ngrams, a, discounted / total)
+    discounted = _sum_by_context(D, ngrams.prefix, len(a))
+    return _with_unseen_contexts(ngrams, a, discounted / total)
 
 
-def smooth_by_share(ngrams, share) -> Interpolation:
+def _smooth_by_share(ngrams, share) -> Interpolation:
     """a = share(h) c / c(h), b = 1 - share(h): mle, Jelinek-Mercer, Witten-Bell."""
     total = np.maximum(ngrams.total, 1e-300)
     a = share[ngrams.prefix] * ngrams.count / total[ngrams.prefix]
-    return with_unseen_contexts(ngrams, a, 1 - share)
+    return _with_unseen_contexts(ngrams, a, 1 - share)
 
 
-def smooth_add_k(ngrams, k, order) -> Interpolation:
+def _smooth_add_k(ngrams, k, order) -> Interpolation:
     """Add-k at the longest context, which has the uniform distribution below it."""
     V = ngrams.n_words
-    whole = ngrams.total + k * V
-    a = ngrams.count / whole[ngrams.prefix]
+    total_mass = ngrams.total + k * V
+    a = ngrams.count / total_mass[ngrams.prefix]
     a[ngrams.length < order] = 0.0
-    b = k * V / whole
+    b = k * V / total_mass
     context = np.append(ngrams.length, 0)
     b[context < order - 1] = 1.0
-    return with_unseen_contexts(ngrams, a, b)
+    return _with_unseen_contexts(ngrams, a, b)
 
 
-def good_turing_counts(counts):
+def _good_turing_counts(counts):
     """r* for each count r of one length of phrase [Gale1995]."""
     r, n_r = np.unique(counts[counts > 0], return_counts=True)
     if len(r) < 2:
         return np.where(counts > 0, counts * 0.5, 0.0)
-    before = np.concatenate([[0], r[:-1]])
-    after = np.concatenate([r[1:], [2 * r[-1] - before[-1]]])
-    Z = 2 * n_r / (after - before)  # spread over the gaps between counts
+    lower = np.concatenate([[0], r[:-1]])
+    upper = np.concatenate([r[1:], [2 * r[-1] - lower[-1]]])
+    Z = 2 * n_r / (upper - lower)  # spread over the gaps between counts
     B, A = np.polyfit(np.log(r), np.log(Z), 1)
     line = lambda x: np.exp(A + B * np.log(x))
     smoothed = (r + 1) * line(r + 1) / line(r)
-    out = smoothed.copy()
+    discounted = smoothed.copy()
     for i, x in enumerate(r):  # take the raw estimate while it differs clearly
         following = n_r[r == x + 1]
         if not len(following):
@@ -231,24 +231,26 @@ def good_turing_counts(counts):
         )
         if abs(raw - smoothed[i]) <= 1.65 * spread:
             break
-        out[i] = raw
-    out = np.clip(out, 0.05 * r, r)  # a discount, never a bonus
-    return np.where(counts > 0, out[np.searchsorted(r, counts).clip(0, len(r) - 1)], 0)
+        discounted[i] = raw
+    discounted = np.clip(discounted, 0.05 * r, r)  # a discount, never a bonus
+    return np.where(
+        counts > 0, discounted[np.searchsorted(r, counts).clip(0, len(r) - 1)], 0
+    )
 
 
-def smooth_good_turing(ngrams, order) -> Interpolation:
+def _smooth_good_turing(ngrams, order) -> Interpolation:
     """Good-Turing counts, and what they leave goes to the shorter context."""
     adjusted = np.zeros(len(ngrams.count))
     for k in range(1, order + 1):
-        at = ngrams.length == k
-        adjusted[at] = good_turing_counts(ngrams.count[at])
+        is_length_k = ngrams.length == k
+        adjusted[is_length_k] = _good_turing_counts(ngrams.count[is_length_k])
     total = np.maximum(ngrams.total, 1e-300)
     a = adjusted / total[ngrams.prefix]
-    used = sum_by_context(adjusted, ngrams.prefix, len(a)) / total
-    return with_unseen_contexts(ngrams, a, 1 - used)
+    used = _sum_by_context(adjusted, ngrams.prefix, len(a)) / total
+    return _with_unseen_contexts(ngrams, a, 1 - used)
 
 
-def ngrams_are_sound(model) -> bool:
+def _ngrams_are_sound(model) -> bool:
     """Whether runs of words come after their prefixes and are of known words."""
     if not hasattr(model, "prefix_"):
         return True
@@ -260,7 +262,7 @@ def ngrams_are_sound(model) -> bool:
 
 
 @saved_state(
-    check=ngrams_are_sound,
+    check=_ngrams_are_sound,
     vocabulary_=Part(dict),
     prefix_=IntArray("runs", low=-1, dtype=np.int32),
     last_=IntArray("runs", low=0, dtype=np.int32),
@@ -328,8 +330,8 @@ class NGramModel(TextInput, Estimator):
         words = self._words(sentences)
         if not words:
             raise ValueError("NGramModel needs at least one sentence, got none.")
-        self.vocabulary_ = chosen_vocabulary(words, self.min_count)
-        ngrams = count_ngrams(
+        self.vocabulary_ = _chosen_vocabulary(words, self.min_count)
+        ngrams = _count_ngrams(
             self._padded(words),
             self.order,
             n_words=len(self.vocabulary_) - 1,  # a start is never predicted
@@ -348,21 +350,21 @@ class NGramModel(TextInput, Estimator):
         self.discount_fallback_ = []
         if self.smoothing in ("absolute", "kneser_ney", "modified_kneser_ney"):
             is_modified = self.smoothing.startswith("modified")
-            result = find_discounts(ngrams, self.order, is_modified=is_modified)
+            result = _find_discounts(ngrams, self.order, is_modified=is_modified)
             self.discounts_ = result.values
             self.discount_fallback_ = result.fallback
-            return smooth_by_discount(ngrams, result)
+            return _smooth_by_discount(ngrams, result)
         if self.smoothing == "add_k":
-            return smooth_add_k(ngrams, self.k, self.order)
+            return _smooth_add_k(ngrams, self.k, self.order)
         if self.smoothing == "good_turing":
-            return smooth_good_turing(ngrams, self.order)
+            return _smooth_good_turing(ngrams, self.order)
         distinct = ngrams.follow.sum(axis=1)
         share = {
             "mle": np.ones_like(ngrams.total),
             "jelinek_mercer": np.full_like(ngrams.total, self.share),
             "witten_bell": ngrams.total / np.maximum(ngrams.total + distinct, 1e-300),
         }[self.smoothing]
-        return smooth_by_share(ngrams, share)
+        return _smooth_by_share(ngrams, share)
 
     def _words(self, sentences):
         """Words of sentences, a list of lists."""
@@ -427,8 +429,8 @@ class NGramModel(TextInput, Estimator):
 
     def bits_per_byte(self, sentences) -> float:
         """Bits for each byte of sentences, with one byte between two of them."""
-        between = "" if self.analyzer == "char" else " "
-        texts = [s if isinstance(s, str) else between.join(s) for s in sentences]
+        separator = "" if self.analyzer == "char" else " "
+        texts = [s if isinstance(s, str) else separator.join(s) for s in sentences]
         logs = join_log_probs(self.log_probs(sentences))
         return bits_per_byte(logs, number_of_bytes(texts))
 
@@ -493,7 +495,7 @@ class LookupTables(NamedTuple):
 TABLES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-def chosen_vocabulary(words, min_count) -> dict[str, int]:
+def _chosen_vocabulary(words, min_count) -> dict[str, int]:
     """Ids of the words that occur often enough, after those of `SPECIAL`."""
     table = TokenTable(SPECIAL)
     ids = table.add([word for sentence in words for word in sentence])

@@ -67,51 +67,51 @@ def add_term(postings, impacts, t, w, scores, touched, n):
 
 
 @compiled(inner=True)
-def is_worse(s, d, t, e):
+def _is_worse(s, d, t, e):
     """Whether document d with score s ranks after e with score t."""
     return s < t or (s == t and d > e)
 
 
 @compiled(inner=True)
-def sift_down(best, best_scores, s, d):
+def _sift_down(best, best_scores, s, d):
     """Replace the root of a heap, its worst document."""
     k = len(best)
-    at = 0
+    slot = 0
     while True:
-        child = 2 * at + 1
+        child = 2 * slot + 1
         if child >= k:
             break
-        other = child + 1
-        if other < k and is_worse(
-            best_scores[other], best[other], best_scores[child], best[child]
+        sibling = child + 1
+        if sibling < k and _is_worse(
+            best_scores[sibling], best[sibling], best_scores[child], best[child]
         ):
-            child = other
-        if not is_worse(best_scores[child], best[child], s, d):
+            child = sibling
+        if not _is_worse(best_scores[child], best[child], s, d):
             break
-        best[at] = best[child]
-        best_scores[at] = best_scores[child]
-        at = child
-    best[at] = d
-    best_scores[at] = s
+        best[slot] = best[child]
+        best_scores[slot] = best_scores[child]
+        slot = child
+    best[slot] = d
+    best_scores[slot] = s
 
 
 @compiled(inner=True)
-def sift_up(best, best_scores, size, s, d):
+def _sift_up(best, best_scores, size, s, d):
     """Add a document to a heap of `size`."""
-    at = size
-    while at > 0:
-        parent = (at - 1) // 2
-        if not is_worse(s, d, best_scores[parent], best[parent]):
+    slot = size
+    while slot > 0:
+        parent = (slot - 1) // 2
+        if not _is_worse(s, d, best_scores[parent], best[parent]):
             break
-        best[at] = best[parent]
-        best_scores[at] = best_scores[parent]
-        at = parent
-    best[at] = d
-    best_scores[at] = s
+        best[slot] = best[parent]
+        best_scores[slot] = best_scores[parent]
+        slot = parent
+    best[slot] = d
+    best_scores[slot] = s
 
 
 @compiled(inner=True)
-def take_best(scores, touched, n_touched, is_live, best, best_scores):
+def _take_best(scores, touched, n_touched, is_live, best, best_scores):
     """A heap of the live documents of the highest scores; clears `scores`.
 
     Ties go to the lower number. Returns how many there are.
@@ -125,10 +125,10 @@ def take_best(scores, touched, n_touched, is_live, best, best_scores):
         if not is_live[d]:
             continue
         if size < k:
-            sift_up(best, best_scores, size, s, d)
+            _sift_up(best, best_scores, size, s, d)
             size += 1
-        elif is_worse(best_scores[0], best[0], s, d):
-            sift_down(best, best_scores, s, d)
+        elif _is_worse(best_scores[0], best[0], s, d):
+            _sift_down(best, best_scores, s, d)
     return size
 
 
@@ -141,13 +141,21 @@ def search_postings(
     The terms of query q are terms[ends[q - 1]:ends[q]]. `scores` holds -inf for every
     document and is left so; rows of `best` are filled up with -1.
     """
-    at = 0
+    position = 0
     for q in range(len(ends)):
         n = 0
-        while at < ends[q]:
-            n = add_term(postings, impacts, terms[at], weights[at], scores, touched, n)
-            at += 1
-        size = take_best(scores, touched, n, is_live, best[q], best_scores[q])
+        while position < ends[q]:
+            n = add_term(
+                postings,
+                impacts,
+                terms[position],
+                weights[position],
+                scores,
+                touched,
+                n,
+            )
+            position += 1
+        size = _take_best(scores, touched, n, is_live, best[q], best_scores[q])
         best[q, size:] = -1
 
 
@@ -166,15 +174,15 @@ def postings_of_rows(indptr, indices, values, n_terms, first_document):
         starts[indices[i] + 1] += 1
     for t in range(n_terms):
         starts[t + 1] += starts[t]
-    at = starts[:-1].copy()
+    places = starts[:-1].copy()
     documents = np.empty(len(indices), np.int32)
     frequency = np.empty(len(indices), np.float32)
     for d in range(len(indptr) - 1):
         for i in range(indptr[d], indptr[d + 1]):
             t = indices[i]
-            documents[at[t]] = first_document + d
-            frequency[at[t]] = values[i]
-            at[t] += 1
+            documents[places[t]] = first_document + d
+            frequency[places[t]] = values[i]
+            places[t] += 1
     return starts, documents, frequency
 
 
@@ -212,12 +220,12 @@ def count_phrase(ids, ends, documents, phrase, out):
         start = ends[d - 1] if d > 0 else 0
         count = 0
         for i in range(start, ends[d] - m + 1):
-            same = True
+            is_match = True
             for k in range(m):
                 if ids[i + k] != phrase[k]:
-                    same = False
+                    is_match = False
                     break
-            count += same
+            count += is_match
         out[j] = count
 
 

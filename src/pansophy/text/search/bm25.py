@@ -83,7 +83,7 @@ CACHES: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 QUOTED = re.compile(r'"([^"]*)"')
 
 
-def index_is_sound(model) -> bool:
+def _index_is_sound(model) -> bool:
     """Whether postings and kept words are those of the documents there are."""
     if not hasattr(model, "segments_"):
         return True
@@ -93,7 +93,7 @@ def index_is_sound(model) -> bool:
 
 
 @saved_state(
-    check=index_is_sound,
+    check=_index_is_sound,
     segments_=Each(Part(Postings)),
     document_lengths_=FloatArray("documents", low=0.0),
     is_live_=BoolArray("documents"),
@@ -178,12 +178,12 @@ class BM25(TextInput, Estimator):
         counted = [self._count(analysis, texts, parts) for _, texts in fields]
         X = sum_of_fields([weight for weight, _ in fields], counted)
         first = len(self.document_lengths_)
-        made = loops.postings_of_rows(
+        arrays = loops.postings_of_rows(
             X.indptr.astype(np.int64), X.indices, X.data, analysis.size, first
         )
         lengths = np.asarray(X.sum(axis=1), dtype=float).ravel()
         new = np.ones(len(documents), dtype=bool)
-        self.segments_.append(Postings(*made))
+        self.segments_.append(Postings(*arrays))
         self.document_lengths_ = np.concatenate([self.document_lengths_, lengths])
         self.is_live_ = np.concatenate([self.is_live_, new])
         self.n_documents_ = int(self.is_live_.sum())
@@ -242,8 +242,8 @@ class BM25(TextInput, Estimator):
         self._replace_last(2, *self.segments_[-2:])
 
     def _replace_last(self, count, a, b):
-        made = loops.merged_postings(a, b, self.is_live_)
-        self.segments_[-count:] = [Postings(*made)]
+        arrays = loops.merged_postings(a, b, self.is_live_)
+        self.segments_[-count:] = [Postings(*arrays)]
         CACHES.pop(self, None)
 
     def _analysis(self):
@@ -315,8 +315,8 @@ class BM25(TextInput, Estimator):
         """Terms of queries as `DocumentIds`, and idf of each term."""
         analysis = self._analysis()
         result = analysis.known(texts)
-        terms, at = np.unique(result.ids, return_inverse=True)
-        return result, self._idf(terms)[at]
+        terms, term_index = np.unique(result.ids, return_inverse=True)
+        return result, self._idf(terms)[term_index]
 
     def scores(self, query):
         """s(d, q) of every document ever added, NaN for deleted ones."""
@@ -327,15 +327,15 @@ class BM25(TextInput, Estimator):
         touched = np.empty(len(work) + 1, np.int32)
         for postings, impacts in zip(self.segments_, self._impacts()):
             loops.add_scores(postings, impacts, result.ids, idf, work, touched)
-        out = (
+        document_scores = (
             np.where(work == -np.inf, 0.0, work) + idf.sum() * self._formula().absent()
         )
         for character in self._lone_characters(QUOTED.sub(" ", query)):
-            self._add_beginnings(character, out)
+            self._add_beginnings(character, document_scores)
         for phrase in phrases:
-            self._add_phrase(phrase, out)
-        out[~self.is_live_] = np.nan
-        return out
+            self._add_phrase(phrase, document_scores)
+        document_scores[~self.is_live_] = np.nan
+        return document_scores
 
     def _lone_characters(self, query) -> list[str]:
         """Single characters of scripts without blanks: each begins many terms."""
@@ -349,8 +349,8 @@ class BM25(TextInput, Estimator):
         What the term that is the character alone has added comes off again.
         """
         terms = [t for t, word in enumerate(self.terms_) if word.startswith(character)]
-        alone = self._analysis().tokens.find([character])
-        for t in alone[alone >= 0]:
+        token = self._analysis().tokens.find([character])
+        for t in token[token >= 0]:
             self._add_as_one([t], out, -1.0)
         self._add_as_one(terms, out)
 
@@ -430,10 +430,10 @@ class BM25(TextInput, Estimator):
         queries = [check_query(query) for query in queries]
         k = min(check_count("k", k), max(1, len(self.is_live_)))
         if any('"' in query or self._lone_characters(query) for query in queries):
-            rows = [best_of_scores(self.scores(query), k) for query in queries]
+            rows = [_best_of_scores(self.scores(query), k) for query in queries]
             return SearchResult(*(np.stack(part) for part in zip(*rows)))
         result, idf = self._query(queries)
-        base = np.add.reduceat(np.append(idf, 0.0), starts_of(result.ends))
+        base = np.add.reduceat(np.append(idf, 0.0), _starts_of(result.ends))
         base = (
             np.where(np.diff(result.ends, prepend=0) > 0, base, 0)
             * self._formula().absent()
@@ -451,7 +451,7 @@ class BM25(TextInput, Estimator):
 
     def _search_block(self, found, idf, queries, k):
         """The k best documents of some of the queries."""
-        start = starts_of(found.ends)[queries[0]] if len(queries) else 0
+        start = _starts_of(found.ends)[queries[0]] if len(queries) else 0
         ends = found.ends[queries] - start
         cut = slice(start, start + (ends[-1] if len(ends) else 0))
         n = len(self.is_live_)
@@ -476,12 +476,12 @@ class BM25(TextInput, Estimator):
         return documents, np.where(documents < 0, np.nan, values)
 
 
-def starts_of(ends):
+def _starts_of(ends):
     """Starts of parts that end at `ends`."""
     return np.concatenate([[0], ends[:-1]]).astype(np.int64)
 
 
-def best_of_scores(scores, k):
+def _best_of_scores(scores, k):
     """The k documents of the highest scores above 0; -1 and NaN where none is left."""
     order = np.lexsort((np.arange(len(scores)), -np.nan_to_num(scores, nan=-np.inf)))
     order = order[:k]

@@ -141,8 +141,8 @@ class SortedTerms:
 
     def range_of_prefix(self, prefix: bytes):
         """(first, end) of the terms that begin with a text."""
-        after = prefix + b"\xff"  # no byte of UTF-8 is as large
-        return self.position(prefix), self.position(after)
+        upper_bound = prefix + b"\xff"  # no byte of UTF-8 is as large
+        return self.position(prefix), self.position(upper_bound)
 
     @staticmethod
     def write(folder, terms) -> None:
@@ -248,9 +248,9 @@ class Segment:
 
     def tokens_of(self, document):
         """Numbers of the terms of a document in order."""
-        at = document - self.first
-        start = int(self.token_ends[at - 1]) if at else 0
-        return self.tokens[start : int(self.token_ends[at])]
+        row = document - self.first
+        start = int(self.token_ends[row - 1]) if row else 0
+        return self.tokens[start : int(self.token_ends[row])]
 
 
 class IndexSettings(NamedTuple):
@@ -358,15 +358,15 @@ class BM25Index:
         positions : bool, default=True
             Whether to keep the order of words, which phrases in quotation marks need.
         """
-        made = IndexSettings(**settings)
-        check_settings(made)
+        settings_made = IndexSettings(**settings)
+        _check_settings(settings_made)
         folder = Path(folder)
         if folder.exists() and any(folder.iterdir()):
             raise FileExistsError(f"{folder} is not empty.")
         folder.mkdir(parents=True, exist_ok=True)
         self = cls.__new__(cls)
         self.folder = folder
-        self.settings = made
+        self.settings = settings_made
         self.size = 0
         self.n_documents = 0
         self._total_length = 0.0
@@ -507,9 +507,9 @@ class BM25Index:
 
         1 leaves one segment without the postings of deleted documents.
         """
-        most = check_count("most", most)
+        max_segments = check_count("most", most)
         with self._writing():
-            self._merge_segments(most)
+            self._merge_segments(max_segments)
         return self
 
     def _merge_segments(self, most):
@@ -521,8 +521,8 @@ class BM25Index:
             folder = self._new_folder()
             merge_runs(chosen, self.is_live, folder, self.settings, MERGED_POSTINGS)
             n = sum(s.n for s in chosen)
-            made = self._segment(folder.name, chosen[0].first, n)
-            self._segments[first : first + count] = [made]
+            merged = self._segment(folder.name, chosen[0].first, n)
+            self._segments[first : first + count] = [merged]
             self._write()
 
     def _has_dead_postings(self):
@@ -532,8 +532,8 @@ class BM25Index:
         (segment,) = self._segments
         step = 1 << 22
         return any(
-            not self.is_live[segment.documents[at : at + step]].all()
-            for at in range(0, segment.n_postings, step)
+            not self.is_live[segment.documents[start : start + step]].all()
+            for start in range(0, segment.n_postings, step)
         )
 
     def _cheapest_merge(self, most):
@@ -621,17 +621,17 @@ class BM25Index:
             return empty
         by_length: list[np.ndarray] = sorted(lists, key=len)
         holders = by_length[0]
-        for other in by_length[1:]:
-            at = np.minimum(np.searchsorted(other, holders), len(other) - 1)
-            holders = holders[other[at] == holders]
+        for documents in by_length[1:]:
+            place = np.minimum(np.searchsorted(documents, holders), len(documents) - 1)
+            holders = holders[documents[place] == holders]
         counts = np.zeros(len(holders), np.uint16)
         for s in self._segments:
             i, j = np.searchsorted(holders, [s.first, s.first + s.n])
             if i == j:
                 continue
             ranges = [s.term_range(*pair) for pair in zip(terms, is_prefix)]
-            for at in range(i, j):
-                counts[at] = count_run(s.tokens_of(int(holders[at])), ranges)
+            for place in range(i, j):
+                counts[place] = _count_run(s.tokens_of(int(holders[place])), ranges)
         return holders[counts > 0], counts[counts > 0]
 
     def search(self, queries, k=10, *, prefix=None, all_phrases=False) -> SearchResult:
@@ -671,7 +671,7 @@ class BM25Index:
         documents = np.asarray(documents, dtype=np.int64)
         wanted = np.unique(documents)
         formula = self.settings.formula()
-        out = np.zeros(len(wanted))
+        document_scores = np.zeros(len(wanted))
         held = np.zeros(len(wanted), dtype=bool)
         with damage_as_one_sentence(self.folder):
             terms = self._terms_of_query(query, prefix, all_phrases)
@@ -681,12 +681,12 @@ class BM25Index:
                 gains = formula.gains(
                     term.counts.astype(float), lengths, self._mean_length()
                 )
-                at = np.searchsorted(wanted, term.documents)
-                out[at] += term.weight * gains
-                held[at] = True
+                places = np.searchsorted(wanted, term.documents)
+                document_scores[places] += term.weight * gains
+                held[places] = True
             base = sum(t.weight for t in terms) * formula.absent()
-        out = np.where(held, out + base, 0.0)
-        return out[np.searchsorted(wanted, documents)]
+        document_scores = np.where(held, document_scores + base, 0.0)
+        return document_scores[np.searchsorted(wanted, documents)]
 
     def _best(self, query, k, prefix, all_phrases):
         """Documents and scores of the k best for one query."""
@@ -724,9 +724,9 @@ class Candidates:
 
     def add(self, documents, values):
         """Add to the scores of documents, each of which occurs once."""
-        before = self.scores[documents]
-        is_new = before == -np.inf
-        self.scores[documents] = np.where(is_new, 0.0, before) + values
+        old_values = self.scores[documents]
+        is_new = old_values == -np.inf
+        self.scores[documents] = np.where(is_new, 0.0, old_values) + values
         if is_new.any():
             self.documents = np.concatenate([self.documents, documents[is_new]])
         self._kth = (0, -np.inf)
@@ -746,10 +746,10 @@ class Candidates:
     def restrict(self, term: TermPostings):
         """The postings of a term in the documents there are."""
         wanted = np.sort(self.documents)
-        at = np.searchsorted(term.documents, wanted)
-        at = np.minimum(at, len(term.documents) - 1)
-        there = term.documents[at] == wanted
-        return wanted[there], term.counts[at[there]]
+        places = np.searchsorted(term.documents, wanted)
+        places = np.minimum(places, len(term.documents) - 1)
+        is_present = term.documents[places] == wanted
+        return wanted[is_present], term.counts[places[is_present]]
 
     def best(self, k):
         """The k best documents, ties by their number, and their scores."""
@@ -821,18 +821,18 @@ def encode_term(word) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
-def count_run(tokens, ranges) -> int:
+def _count_run(tokens, ranges) -> int:
     """Number of times numbers that lie in ranges (first, end) follow each other."""
     n = len(tokens) - len(ranges) + 1
     if n <= 0:
         return 0
-    same = np.ones(n, dtype=bool)
+    is_match = np.ones(n, dtype=bool)
     for i, (first, end) in enumerate(ranges):
-        same &= (tokens[i : i + n] >= first) & (tokens[i : i + n] < end)
-    return min(int(same.sum()), np.iinfo(np.uint16).max)
+        is_match &= (tokens[i : i + n] >= first) & (tokens[i : i + n] < end)
+    return min(int(is_match.sum()), np.iinfo(np.uint16).max)
 
 
-def check_settings(settings: IndexSettings):
+def _check_settings(settings: IndexSettings):
     """Refuse settings that no index can have."""
     if settings.method not in METHODS:
         raise ParameterError(

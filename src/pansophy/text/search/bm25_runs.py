@@ -87,7 +87,7 @@ class RunBuilder:
         rank = np.empty(len(texts), np.int32)
         rank[order] = np.arange(len(texts), dtype=np.int32)
         X = sum_of_fields(self.weights, [c.result() for c in self.counters])
-        made = loops.postings_of_rows(
+        arrays = loops.postings_of_rows(
             X.indptr.astype(np.int64), rank[X.indices], X.data, len(texts), 0
         )
         tokens = None
@@ -98,7 +98,7 @@ class RunBuilder:
             tokens = DocumentIds(numbers[result.ids], result.ends)
         lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.float32)
         return PostingRun(
-            [texts[i] for i in order], loops.Postings(*made), lengths, tokens
+            [texts[i] for i in order], loops.Postings(*arrays), lengths, tokens
         )
 
 
@@ -214,7 +214,7 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
                 t[: bisect.bisect_right(t, bound)] for t in terms_of_cursors
             ]
             union = sorted(set(itertools.chain(*terms_of_cursors)))
-            joined = join_postings(cursors, terms_of_cursors, union, n_terms)
+            joined = _join_postings(cursors, terms_of_cursors, union, n_terms)
             documents, counts, ends = joined
             if not all_live:
                 kept = is_live[documents]
@@ -229,7 +229,7 @@ def merge_runs(segments, is_live, folder, settings, most_postings) -> None:
             term_bytes += int(sizes[-1])
             n_terms += len(union)
             n_postings += len(documents)
-    copy_documents(cursors, folder, settings)
+    _copy_documents(cursors, folder, settings)
 
 
 def read_part(path, dtype, start, stop):
@@ -241,7 +241,7 @@ def read_part(path, dtype, start, stop):
     return np.fromfile(path, dtype, stop - start, offset=start * size)
 
 
-def join_postings(cursors, terms_of_cursors, union, n_terms):
+def _join_postings(cursors, terms_of_cursors, union, n_terms):
     """Postings of the terms of `union`; moves the cursors on.
 
     Returns documents and counts, and where the postings of each term end.
@@ -250,35 +250,35 @@ def join_postings(cursors, terms_of_cursors, union, n_terms):
     spans = []
     sizes = np.zeros(len(union), np.int64)
     for cursor, terms in zip(cursors, terms_of_cursors):
-        at = np.fromiter((number[t] for t in terms), np.int64, len(terms))
+        term_numbers = np.fromiter((number[t] for t in terms), np.int64, len(terms))
         cut = slice(cursor.at, cursor.at + len(terms))
-        cursor.new_numbers[cut] = n_terms + at
+        cursor.new_numbers[cut] = n_terms + term_numbers
         starts = np.asarray(cursor.segment.starts[cut.start : cut.stop + 1])
         cursor.at = cut.stop
-        spans.append((at, starts))
-        sizes[at] += np.diff(starts)
+        spans.append((term_numbers, starts))
+        sizes[term_numbers] += np.diff(starts)
     ends = np.cumsum(sizes)
     place = ends - sizes
     total = int(ends[-1])
     documents = np.empty(total, np.int32)
     counts = np.empty(total, cursors[0].segment.count_type)
-    for cursor, (at, starts) in zip(cursors, spans):
-        if len(at):
+    for cursor, (term_numbers, starts) in zip(cursors, spans):
+        if len(term_numbers):
             segment = cursor.segment
             cut = (int(starts[0]), int(starts[-1]))
             loops.copy_postings(
                 read_part(segment.folder / "documents.bin", np.int32, *cut),
                 read_part(segment.folder / "counts.bin", segment.count_type, *cut),
                 starts - starts[0],
-                place[at],
+                place[term_numbers],
                 documents,
                 counts,
             )
-            place[at] += np.diff(starts)
+            place[term_numbers] += np.diff(starts)
     return documents, counts, ends
 
 
-def copy_documents(cursors, folder, settings) -> None:
+def _copy_documents(cursors, folder, settings) -> None:
     """Lengths and tokens of the documents of all segments, one after the other."""
     with open(folder / "lengths.bin", "wb") as file:
         for cursor in cursors:
@@ -289,14 +289,14 @@ def copy_documents(cursors, folder, settings) -> None:
         open(folder / "tokens.bin", "wb") as file,
         open(folder / "token_ends.bin", "wb") as ends,
     ):
-        before = 0
+        n_tokens_before = 0
         for cursor in cursors:
             n_tokens = len(cursor.segment.tokens)
             path = cursor.segment.folder / "tokens.bin"
             # the last entry is the border of fields, which stays
             numbers = np.append(cursor.new_numbers, np.int32(FIELD_BORDER))
-            for at in range(0, n_tokens, COPIED_TOKENS):
-                end = min(at + COPIED_TOKENS, n_tokens)
-                numbers[read_part(path, np.int32, at, end)].tofile(file)
-            (np.asarray(cursor.segment.token_ends) + before).tofile(ends)
-            before += n_tokens
+            for start in range(0, n_tokens, COPIED_TOKENS):
+                end = min(start + COPIED_TOKENS, n_tokens)
+                numbers[read_part(path, np.int32, start, end)].tofile(file)
+            (np.asarray(cursor.segment.token_ends) + n_tokens_before).tofile(ends)
+            n_tokens_before += n_tokens

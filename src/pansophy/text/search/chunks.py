@@ -53,7 +53,7 @@ class Heading(NamedTuple):
     title: str
 
 
-def fenced_spans(text):
+def _fenced_spans(text):
     """(start, end) of the code blocks of Markdown, where no heading is."""
     spans = []
     opened = None
@@ -69,16 +69,16 @@ def fenced_spans(text):
     return spans
 
 
-def find_headings(text):
+def _find_headings(text):
     """(position, Heading) of the headings of a Markdown text."""
     if "#" not in text and "\n=" not in text and "\n---" not in text:
         return
-    spans = fenced_spans(text)
-    at = 0
+    spans = _fenced_spans(text)
+    span_index = 0
     for match in HEADING.finditer(text):
-        while at < len(spans) and spans[at][1] <= match.start():
-            at += 1
-        if at < len(spans) and spans[at][0] <= match.start():
+        while span_index < len(spans) and spans[span_index][1] <= match.start():
+            span_index += 1
+        if span_index < len(spans) and spans[span_index][0] <= match.start():
             continue
         if match.group("marks"):
             yield match.start(), Heading(len(match["marks"]), match["title"].strip())
@@ -87,44 +87,44 @@ def find_headings(text):
             yield match.start(), Heading(level, match["over"].strip())
 
 
-def sections_of(text, opened: list[Heading]):
+def _sections_of(text, opened: list[Heading]):
     """(start, end, titles) of the sections of a text; `opened` is kept up to date."""
     start = 0
     titles = tuple(h.title for h in opened)
-    for at, heading in find_headings(text):
-        if at > start:
-            yield start, at, titles
+    for position, heading in _find_headings(text):
+        if position > start:
+            yield start, position, titles
         while opened and opened[-1].level >= heading.level:
             opened.pop()
         opened.append(heading)
         titles = tuple(h.title for h in opened)
-        start = at
+        start = position
     if start < len(text):
         yield start, len(text), titles
 
 
-def may_be_unspaced(text) -> bool:
+def _may_be_unspaced(text) -> bool:
     """Whether a text may hold words of a script without blanks."""
     return not text.isascii() and max(text) >= FIRST_UNSPACED
 
 
-def most_words(text, start, end) -> int:
+def _most_words(text, start, end) -> int:
     """A number that the words of a part of a text do not exceed, by its blanks."""
-    if may_be_unspaced(text[start:end]):
+    if _may_be_unspaced(text[start:end]):
         return end - start
     blanks = sum(text.count(blank, start, end) for blank in " \n\t")
     return blanks + 1 + (end - start) // LONGEST_WORD
 
 
-def count_words(text, start, end) -> int:
+def _count_words(text, start, end) -> int:
     """Words of a part of a text, in which one that is too long is several."""
     part = text[start:end]
-    if len(part) <= LONGEST_WORD and not may_be_unspaced(part):
+    if len(part) <= LONGEST_WORD and not _may_be_unspaced(part):
         return len(part.split())
     return sum(1 for _ in WORD_RUN.finditer(text, start, end))
 
 
-def windows_of_words(text, start, end, size, overlap):
+def _windows_of_words(text, start, end, size, overlap):
     """(start, end) of windows of `size` words."""
     words = [m.span() for m in WORD_RUN.finditer(text, start, end)]
     step = size - overlap
@@ -136,23 +136,23 @@ def windows_of_words(text, start, end, size, overlap):
 
 def sentence_spans(text, start, end, size):
     """(start, end, words) of sentences; one that is too long is cut by words."""
-    at = start
+    position = start
     ends = [m.end() for m in SENTENCE_END.finditer(text, start, end)]
     for stop in [*ends, end]:
-        if stop <= at:
+        if stop <= position:
             continue
-        n = count_words(text, at, stop)
+        n = _count_words(text, position, stop)
         if n > size:
-            for a, b in windows_of_words(text, at, stop, size, 0):
+            for a, b in _windows_of_words(text, position, stop, size, 0):
                 yield a, b, size
         else:
-            yield at, stop, n
-        at = stop
+            yield position, stop, n
+        position = stop
 
 
-def packed_sentences(text, start, end, size, overlap):
+def _packed_sentences(text, start, end, size, overlap):
     """(start, end) of sentences together up to `size` words."""
-    if most_words(text, start, end) <= size:
+    if _most_words(text, start, end) <= size:
         yield start, end
         return
     held: list = []
@@ -224,8 +224,8 @@ def split_chunks(
     opened = [] if opened is None else opened
     sections = [(0, len(text), ())]
     if by == "headings":
-        sections = list(sections_of(text, opened))
-    cut = windows_of_words if by == "tokens" else packed_sentences
+        sections = list(_sections_of(text, opened))
+    cut = _windows_of_words if by == "tokens" else _packed_sentences
     chunks = []
     counted = 0
     for a, b, titles in sections:

@@ -138,11 +138,11 @@ class IndexReport(NamedTuple):
             if (n := getattr(self, name))
         ]
         lines = [f"files: {', '.join(words) or 'none'}; {self.chunks} chunks"]
-        for why, n in sorted(self.skipped.items()):
-            names = self.skipped_files.get(why, [])[:NAMES_IN_TEXT]
-            more = ["..."] if n > len(names) else []
-            example = f" ({', '.join([*names, *more])})" if names else ""
-            lines.append(f"left out: {n} {why}{example}")
+        for reason, n in sorted(self.skipped.items()):
+            names = self.skipped_files.get(reason, [])[:NAMES_IN_TEXT]
+            ellipsis = ["..."] if n > len(names) else []
+            example = f" ({', '.join([*names, *ellipsis])})" if names else ""
+            lines.append(f"left out: {n} {reason}{example}")
         return "\n".join(lines)
 
 
@@ -192,7 +192,7 @@ class SkippedFiles:
             names.append(str(name))
 
 
-def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
+def _files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
     """All files of a folder but hidden ones and those of an index, sorted.
 
     Links to folders are not followed: they may lead back.
@@ -217,7 +217,7 @@ def files_below(folder, hidden, skipped: SkippedFiles) -> list[Path]:
     return results
 
 
-def stored_name(name: str) -> str | bytes:
+def _stored_name(name: str) -> str | bytes:
     """The name of a file as SQLite takes it: bytes, if it is not UTF-8."""
     try:
         name.encode()
@@ -226,14 +226,14 @@ def stored_name(name: str) -> str | bytes:
     return name
 
 
-def name_from_store(stored: str | bytes) -> str:
+def _name_from_store(stored: str | bytes) -> str:
     """The name of a file out of SQLite."""
     return os.fsdecode(stored) if isinstance(stored, bytes) else stored
 
 
-def located_chunks(text, first_byte, settings, line=1, opened=None):
+def _located_chunks(text, first_byte, settings, line=1, opened=None):
     """`FileChunk`s of a text that begins at a byte of its file."""
-    at = 0
+    position = 0
     place = first_byte
     for chunk in split_chunks(
         text,
@@ -243,20 +243,20 @@ def located_chunks(text, first_byte, settings, line=1, opened=None):
         line=line,
         opened=opened,
     ):
-        if chunk.start >= at:
-            place += byte_length_of(text[at : chunk.start])
+        if chunk.start >= position:
+            place += _byte_length_of(text[position : chunk.start])
         else:
-            place -= byte_length_of(text[chunk.start : at])
-        at = chunk.start
-        yield FileChunk(chunk, place, place + byte_length_of(chunk.text))
+            place -= _byte_length_of(text[chunk.start : position])
+        position = chunk.start
+        yield FileChunk(chunk, place, place + _byte_length_of(chunk.text))
 
 
-def byte_length_of(text) -> int:
+def _byte_length_of(text) -> int:
     """Bytes of a text in UTF-8, with those that were not UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogateescape"))
 
 
-def shown_text(data: bytes) -> str:
+def _shown_text(data: bytes) -> str:
     """Bytes of a file as text that can be printed."""
     return readable_text(data.decode("utf-8", "surrogateescape"))
 
@@ -327,21 +327,25 @@ class FolderIndex:
         positions : bool, default=True
             Whether to keep the order of words, for phrases in quotation marks.
         """
-        made = FolderSettings(str(Path(source).resolve()), **settings)
-        check_chunking(made.by, made.size, made.overlap)
-        check_count("n_components", made.n_components, 0)
+        new_settings = FolderSettings(str(Path(source).resolve()), **settings)
+        check_chunking(new_settings.by, new_settings.size, new_settings.overlap)
+        check_count("n_components", new_settings.n_components, 0)
         if not Path(source).is_dir():
             raise NotADirectoryError(f"{source} is not a folder.")
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with holding_folder(folder):
-            remove_unfinished_index(folder)
+            _remove_unfinished_index(folder)
             BM25Index.create(
-                folder / "words", field_weights=FIELDS, positions=made.positions
+                folder / "words", field_weights=FIELDS, positions=new_settings.positions
             )
             with contextlib.closing(open_database(folder)) as database:
                 database.executescript(TABLES)
-            content = {"format": FORMAT, **made._asdict(), "also": list(made.also)}
+            content = {
+                "format": FORMAT,
+                **new_settings._asdict(),
+                "also": list(new_settings.also),
+            }
             write_text_file(folder / "settings.json", json.dumps(content, indent=1))
         return cls(folder)
 
@@ -383,15 +387,15 @@ class FolderIndex:
                 # a transaction that goes to disk before its end would lock searches out
                 self.database.execute("pragma cache_spill = off")
                 self._remove_unfinished()
-                made = self._read_files(report)
+                report_made = self._read_files(report)
                 self.words.merge_segments()
                 self._update_vectors()
-        return made._replace(chunks=len(self))
+        return report_made._replace(chunks=len(self))
 
     def _read_files(self, report) -> IndexReport:
         """Read new and changed files, forget vanished ones."""
         known = {
-            name_from_store(path): (number, size, time)
+            _name_from_store(path): (number, size, time)
             for number, path, size, time in self.database.execute(
                 "select id, path, size, time from files"
             )
@@ -399,36 +403,36 @@ class FolderIndex:
         counts = Counter()
         skipped = SkippedFiles()
         waiting: list[FoundFile] = []
-        for path in files_below(self.source, self.folder.resolve(), skipped):
+        for path in _files_below(self.source, self.folder.resolve(), skipped):
             name = path.relative_to(self.source).as_posix()
-            kind, why, status = examine_file(path, self.settings.also)
-            if why is not None:
-                skipped.add(why, name)
+            kind, refusal, status = _examine_file(path, self.settings.also)
+            if refusal is not None:
+                skipped.add(refusal, name)
                 continue
-            former = known.pop(name, None)
-            if former is not None and former[1:] == (
+            known_file = known.pop(name, None)
+            if known_file is not None and known_file[1:] == (
                 status.st_size,
                 status.st_mtime_ns,
             ):
                 counts["unchanged"] += 1
                 continue
-            number = None if former is None else former[0]
+            number = None if known_file is None else known_file[0]
             size, time = status.st_size, status.st_mtime_ns
             waiting.append(FoundFile(path, name, kind, size, time, number))
         counts["removed"] = len(known)
         total = sum(result.size for result in waiting)
         batch = ChunkBatch(self)
         batch.gone += [number for number, _, _ in known.values()]
-        done = 0
+        done_bytes = 0
         for result in waiting:
 
-            def progress(n, name=result.name, before=done):
+            def progress(n, name=result.name, before=done_bytes):
                 if report is not None:
                     report(before + n, total, name)
 
             problem = batch.add_file(result, progress)
-            done += result.size
-            progress(0, result.name, done)
+            done_bytes += result.size
+            progress(0, result.name, done_bytes)
             if problem is not None:
                 skipped.add(problem, result.name)
             else:
@@ -488,8 +492,8 @@ class FolderIndex:
         path = self.folder / "vectors"
         vectors = None
         if (path / "trained.json").is_file():
-            before = read_index_json(path / "trained.json")["size"]
-            if self.words.size < 2 * before:
+            trained_size = read_index_json(path / "trained.json")["size"]
+            if self.words.size < 2 * trained_size:
                 vectors = VectorIndex(path)
         if vectors is not None:
             self._append_vectors(vectors)
@@ -501,7 +505,7 @@ class FolderIndex:
             self._append_vectors(vectors)
             trained = json.dumps({"size": self.words.size})
             write_text_file(draft / "trained.json", trained)
-            replace_folder(draft, path)
+            _replace_folder(draft, path)
         self.__dict__.pop("vectors", None)  # what is searched from now on
 
     def _append_vectors(self, vectors):
@@ -551,7 +555,7 @@ class FolderIndex:
         with contextlib.ExitStack() as opened:
             sources: dict[int, TextSource] = {}
             for number, file, start, end, line, heading, path, size, time, kind in rows:
-                path = name_from_store(path)
+                path = _name_from_store(path)
                 if file not in sources:
                     opened.close()  # rows are sorted by file: one at a time is enough
                     source = self._open_text(file, path, size, time, kind)
@@ -625,10 +629,12 @@ class FolderIndex:
                 self.words.search(query, depth, prefix=n, all_phrases=True)
                 for n in sizes.values()
             ]
-            found = np.concatenate([r.documents[0] for r in results])
+            documents_found = np.concatenate([r.documents[0] for r in results])
             # both scores of every chunk that either holds: a rare word may be in one
             # chunk of the many that share its first letters
-            numbers = list(dict.fromkeys(found[found >= 0].tolist()))
+            numbers = list(
+                dict.fromkeys(documents_found[documents_found >= 0].tolist())
+            )
             pairs = {
                 name: (
                     np.array(numbers, dtype=np.int64),
@@ -648,11 +654,13 @@ class FolderIndex:
         live = self.words.is_live if self.words._has_deleted else None
         z = vectors.vector(query)
         nearest = vectors.nearest(z, depth, live)
-        others = [documents[documents >= 0] for documents, _ in pairs.values()]
+        document_lists = [documents[documents >= 0] for documents, _ in pairs.values()]
         # np.unique would import masked arrays, which takes longer than all of this
-        numbers = set(nearest.documents.tolist()).union(*(d.tolist() for d in others))
-        both = np.array(sorted(numbers), dtype=np.int64)
-        return both, vectors.cosines(z, both)
+        numbers = set(nearest.documents.tolist()).union(
+            *(d.tolist() for d in document_lists)
+        )
+        candidates = np.array(sorted(numbers), dtype=np.int64)
+        return candidates, vectors.cosines(z, candidates)
 
 
 def fuse_rankings(pairs: dict, weights=None):
@@ -675,9 +683,9 @@ class TextSource:
     def read(self, start, end) -> str:
         """The text between two bytes."""
         if self.file is None:
-            return shown_text(self.data[start:end])
+            return _shown_text(self.data[start:end])
         self.file.seek(start)
-        return shown_text(self.file.read(end - start))
+        return _shown_text(self.file.read(end - start))
 
     def close(self):
         if self.file is not None:
@@ -716,14 +724,14 @@ def remove_index(folder) -> None:
     folder = Path(folder)
     source_of_index(folder)
     with holding_folder(folder):
-        refuse_foreign_paths(folder, WITH_VECTORS)
+        _refuse_foreign_paths(folder, WITH_VECTORS)
         for name in VECTOR_FOLDERS:
             remove_own_files(folder / name, VECTOR_PATHS)
         (folder / "settings.json").unlink()  # no index from here on
-        remove_unfinished_index(folder)
+        _remove_unfinished_index(folder)
 
 
-def remove_unfinished_index(folder) -> None:
+def _remove_unfinished_index(folder) -> None:
     """Clear a folder in which the making of an index was interrupted.
 
     Raises
@@ -732,23 +740,23 @@ def remove_unfinished_index(folder) -> None:
         If there is anything else in it; nothing has been removed then.
     """
     words = folder / "words"
-    refuse_foreign_paths(folder, OWN_PATHS)
-    if not is_word_index_or_empty(words):
+    _refuse_foreign_paths(folder, OWN_PATHS)
+    if not _is_word_index_or_empty(words):
         raise FileExistsError(foreign_sentence(folder, words))
-    if not is_document_database(folder / "documents.sqlite"):
+    if not _is_document_database(folder / "documents.sqlite"):
         raise FileExistsError(foreign_sentence(folder, folder / "documents.sqlite"))
     remove_own_files(words, WORD_PATHS)
     for path in folder.glob("documents.sqlite*"):
         path.unlink()
 
 
-def refuse_foreign_paths(folder, pattern) -> None:
+def _refuse_foreign_paths(folder, pattern) -> None:
     """One sentence if a folder holds a file that is none of an index."""
     if (path := foreign_path(folder, pattern)) is not None:
         raise FileExistsError(foreign_sentence(folder, path))
 
 
-def is_word_index_or_empty(folder) -> bool:
+def _is_word_index_or_empty(folder) -> bool:
     """Whether a folder is an index of words, or holds nothing yet."""
     path = folder / "index.json"
     if not path.is_file():
@@ -760,7 +768,7 @@ def is_word_index_or_empty(folder) -> bool:
     return {"settings", "segments", "next_name"} <= content.keys()
 
 
-def is_document_database(path) -> bool:
+def _is_document_database(path) -> bool:
     """Whether a file is a database of an index, or was about to become one."""
     if not path.exists() or path.stat().st_size == 0:
         return True
@@ -774,7 +782,7 @@ def is_document_database(path) -> bool:
         database.close()
 
 
-def replace_folder(draft, path) -> None:
+def _replace_folder(draft, path) -> None:
     """Put the folder of new vectors in the place of the old ones, which go.
 
     What is not ours stays in `vectors-old`.
@@ -788,7 +796,7 @@ def replace_folder(draft, path) -> None:
     remove_own_files(old, VECTOR_PATHS)
 
 
-def examine_file(path, also):
+def _examine_file(path, also):
     """(kind, why it is not read, status) of a file; the reason is in the plural."""
     kind = document_kind(path, also)
     if kind is None:
@@ -820,7 +828,7 @@ class ChunkBatch:
 
     def add_file(self, file: FoundFile, progress: Callable) -> str | None:
         """Add the chunks of a file; why it could not be read, or None."""
-        name = stored_name(file.name)
+        name = _stored_name(file.name)
         # the name belongs to the former version until the new one is complete
         first_name = name if file.former is None else None
         cursor = self.index.database.execute(
@@ -828,7 +836,7 @@ class ChunkBatch:
             (first_name, file.size, file.kind),
         )
         number = cursor.lastrowid
-        former = [] if file.former is None else [file.former]
+        old_number = [] if file.former is None else [file.former]
         try:
             if file.kind in EXTRACTED:
                 self._add_extracted(file, number)
@@ -838,12 +846,12 @@ class ChunkBatch:
             # its chunks are the last ones, but for those that were added already
             self.rows = [row for row in self.rows if row[0] != number]
             self.documents = self.documents[: len(self.rows)]
-            self.gone += [number, *former]
+            self.gone += [number, *old_number]
             if isinstance(error, ImportError):
                 return "of PDF, which need pypdf: pip install pansophy[pdf]"
             return "that cannot be read"
         self.finished.append((file.time, name, number))
-        self.gone += former
+        self.gone += old_number
         return None
 
     def _add_blocks(self, file, number, progress):
@@ -854,7 +862,7 @@ class ChunkBatch:
         opened = []
         for block in read_text_blocks(file.path):
             progress(block.start)
-            for chunk in located_chunks(
+            for chunk in _located_chunks(
                 block.text, block.start, settings, block.line, opened
             ):
                 self._add(number, chunk, file.path.stem)
@@ -879,10 +887,12 @@ class ChunkBatch:
         self.index.database.execute(
             "insert into texts(file, content) values (?, ?)", (number, content)
         )
-        for at in located_chunks(content.decode("utf-8"), 0, settings):
+        for located in _located_chunks(content.decode("utf-8"), 0, settings):
             if line_at is not None:
-                at = at._replace(chunk=at.chunk._replace(line=line_at(at.chunk.start)))
-            self._add(number, at, title)
+                located = located._replace(
+                    chunk=located.chunk._replace(line=line_at(located.chunk.start))
+                )
+            self._add(number, located, title)
 
     def _add(self, file, found: FileChunk, title):
         chunk = found.chunk

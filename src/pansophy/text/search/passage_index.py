@@ -109,9 +109,9 @@ class PassageIndex:
         phrases = [w for w in map(indexed_words, QUOTED.findall(query)) if w]
         pairs = {}
         if by != "meaning" and self._words is not None:
-            most = len(self) if phrases else depth
+            depth_by_words = len(self) if phrases else depth
             pairs["words"] = best_documents(
-                self._words, self._query_by_words(query, phrases), most
+                self._words, self._query_by_words(query, phrases), depth_by_words
             )
         if phrases and by != "meaning":
             documents, scores = pairs.get("words", (np.empty(0, int), np.empty(0)))
@@ -120,20 +120,20 @@ class PassageIndex:
             return fuse_rankings({"words": (documents[kept], scores[kept])})
         if by == "hybrid" and self._words is not None and self._prefixes is not None:
             cut = spaced_words(self._terms_of_query(query), PREFIX)
-            found, _ = best_documents(self._prefixes, cut, depth)
+            prefix_documents, _ = best_documents(self._prefixes, cut, depth)
             numbers = list(
-                dict.fromkeys([*pairs["words"][0].tolist(), *found.tolist()])
+                dict.fromkeys([*pairs["words"][0].tolist(), *prefix_documents.tolist()])
             )
-            both = np.array(numbers, dtype=np.int64)
+            candidates = np.array(numbers, dtype=np.int64)
             by_words = self._words.scores(self._query_by_words(query, phrases))
-            pairs["words"] = both, by_words[both]
-            pairs["prefixes"] = both, self._prefixes.scores(cut)[both]
+            pairs["words"] = candidates, by_words[candidates]
+            pairs["prefixes"] = candidates, self._prefixes.scores(cut)[candidates]
         if by != "words" and self._meaning is not None:
             cosines = self._vectors @ self._meaning.transform([query])[0]
             nearest = np.argsort(-cosines, kind="stable")[:depth]
-            others = [documents for documents, _ in pairs.values()]
-            both = np.unique(np.concatenate([nearest, *others]))
-            pairs["meaning"] = both, cosines[both]
+            document_lists = [documents for documents, _ in pairs.values()]
+            candidates = np.unique(np.concatenate([nearest, *document_lists]))
+            pairs["meaning"] = candidates, cosines[candidates]
         return fuse_rankings(pairs)
 
     def _terms_of_query(self, query) -> list[str]:

@@ -70,12 +70,12 @@ class ScoredSentence(NamedTuple):
     text: str
 
 
-def held_words(words, text) -> set[str]:
+def _held_words(words, text) -> set[str]:
     """Words of a question that a text holds."""
     return {word for _, _, word in word_spans(text, words)}
 
 
-def fits_question(words, held, n_passages) -> bool:
+def _fits_question(words, held, n_passages) -> bool:
     """Whether passages say more about a question than one word that most of them hold.
 
     `held` counts the passages of each word of the question that occurs.
@@ -85,24 +85,24 @@ def fits_question(words, held, n_passages) -> bool:
     return not any(2 * n > n_passages for n in held.values())
 
 
-def scored_sentences(question, passages) -> list[ScoredSentence]:
+def _scored_sentences(question, passages) -> list[ScoredSentence]:
     """Sentences of passages that hold words of a question, or stand under some."""
     words = words_to_mark(question)
     held = Counter(
         w
         for p in passages
-        for w in held_words(words, p.text) | held_words(words, p.heading)
+        for w in _held_words(words, p.text) | _held_words(words, p.heading)
     )
     weight = {w: np.log(1 + (len(passages) + 1) / n) for w, n in held.items()}
     results = []
-    if not fits_question(words, held, len(passages)):
+    if not _fits_question(words, held, len(passages)):
         return results
     for i, passage in enumerate(passages):
         text = HEADING_LINE.sub("", passage.text)
-        heading = held_words(words, passage.heading)
+        heading = _held_words(words, passage.heading)
         for start, end, _ in sentence_spans(text, 0, len(text), LONGEST_SENTENCE):
             sentence = " ".join(text[start:end].split())
-            inside = held_words(words, sentence)
+            inside = _held_words(words, sentence)
             asks = sentence.endswith("?")
             if not sentence or asks or not (inside | heading):
                 continue
@@ -118,7 +118,7 @@ def scored_sentences(question, passages) -> list[ScoredSentence]:
 
 def extracted_answer(question, passages, n_sentences=3) -> str:
     """The sentences of passages that hold most of a question, with citations."""
-    result = scored_sentences(question, passages)
+    result = _scored_sentences(question, passages)
     best = sorted(result, key=lambda s: (-s.score, s.passage, s.start))
     distinct = {s.text: s for s in reversed(best)}
     best = sorted(distinct.values(), key=lambda s: (-s.score, s.passage, s.start))
@@ -127,7 +127,7 @@ def extracted_answer(question, passages, n_sentences=3) -> str:
     return " ".join(f"{s.text} [{s.passage + 1}]" for s in best)
 
 
-def shortened(text, n_words) -> str:
+def _shortened(text, n_words) -> str:
     """The first words of a text, as they are written."""
     spans = [m.end() for m in re.finditer(r"\S+", text)]
     return text if len(spans) <= n_words else text[: spans[n_words - 1]] + " ..."
@@ -218,7 +218,7 @@ class RAG:
         parts = [self.instruction]
         for i, passage in enumerate(passages):
             heading = f" ({passage.heading})" if passage.heading else ""
-            body = shortened(passage.text, share)
+            body = _shortened(passage.text, share)
             parts.append(f"[{i + 1}] {passage.citation}{heading}\n{body}")
         return "\n\n".join([*parts, f"Question: {question}", "Answer:"])
 
@@ -250,8 +250,8 @@ class RAG:
         if not hasattr(coder, "encode") or not hasattr(coder, "decode"):
             raise ValueError("a language model needs a tokenizer of its tokens.")
         tokens = coder.encode(prompt)
-        made = generate(
+        generated = generate(
             self.generator, tokens, max_tokens=self.max_tokens, **self.options
         )
-        text = coder.decode(made)
+        text = coder.decode(generated)
         return text if isinstance(text, str) else " ".join(map(str, text))

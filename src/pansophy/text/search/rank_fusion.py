@@ -60,7 +60,7 @@ def reciprocal_rank_fusion(
     if not check_argument("k", k, Number) > -1:
         raise ParameterError(f"k must be above -1, got {k!r}.")
     rankings = check_list("rankings", rankings, "a list of lists of documents")
-    weights = check_fusion_weights(weights, len(rankings))
+    weights = _check_fusion_weights(weights, len(rankings))
     scores: dict = {}
     for i, (weight, ranking) in enumerate(zip(weights, rankings)):
         rank = 0
@@ -69,7 +69,7 @@ def reciprocal_rank_fusion(
             if isinstance(document, str) or document != -1:
                 rank += 1
                 scores[document] = scores.get(document, 0.0) + weight / (k + rank)
-    return by_falling_score(scores)
+    return _by_falling_score(scores)
 
 
 def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
@@ -96,7 +96,7 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
     (['b', 'a', 'c'], [1.25, 1.0, 0.8])
     """
     rankings = check_list("rankings", rankings, "a list of (documents, scores)")
-    weights = check_fusion_weights(weights, len(rankings))
+    weights = _check_fusion_weights(weights, len(rankings))
     fused: dict = {}
     for i, (weight, ranking) in enumerate(zip(weights, rankings)):
         result: dict = {}
@@ -121,10 +121,10 @@ def score_fusion(rankings: Sequence[tuple], *, weights=None) -> FusedRanking:
         best = max(result.values(), default=1.0)
         for document, score in result.items():
             fused[document] = fused.get(document, 0.0) + weight * score / best
-    return by_falling_score(fused)
+    return _by_falling_score(fused)
 
 
-def check_fusion_weights(weights, n_rankings) -> list[float]:
+def _check_fusion_weights(weights, n_rankings) -> list[float]:
     """A weight for each ranking."""
     if weights is None:
         return [1.0] * n_rankings
@@ -137,7 +137,7 @@ def check_fusion_weights(weights, n_rankings) -> list[float]:
     return numbers.tolist()
 
 
-def by_falling_score(scores: dict) -> FusedRanking:
+def _by_falling_score(scores: dict) -> FusedRanking:
     """Documents with their scores, in order; ties stay as they are."""
     order = sorted(scores, key=scores.__getitem__, reverse=True)
     return FusedRanking(order, [scores[document] for document in order])

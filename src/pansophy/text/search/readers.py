@@ -63,21 +63,21 @@ class ExtractedText(NamedTuple):
 
     def line_at(self, position) -> int:
         """The line (or page) of the source of a character."""
-        at = bisect.bisect_right(self.positions, position) - 1
-        return self.lines[max(at, 0)] if self.lines else 1
+        index = bisect.bisect_right(self.positions, position) - 1
+        return self.lines[max(index, 0)] if self.lines else 1
 
 
 def document_kind(path, also=()) -> str | None:
     """ "text", "markdown", "html" or "pdf" by the name of a file; None: another kind.
 
-    `also` are further suffixes of plain text; a file without a suffix goes by its name,
-    as if that were one: ".readme" takes README.
+    `also` are further suffixes of plain text; a file without a suffix goes by its
+    name, as if that were one: ".readme" takes README.
     """
     path = Path(path)
     suffix = (path.suffix or f".{path.name}").lower()
-    also = {s.lower() for s in also}
+    endings = {s.lower() for s in also}
     kinds = (
-        ("markdown", MARKDOWN), ("html", HTML), ("pdf", PDF), ("text", PLAIN | also),
+        ("markdown", MARKDOWN), ("html", HTML), ("pdf", PDF), ("text", PLAIN | endings),
     )  # fmt: skip
     return next((kind for kind, suffixes in kinds if suffix in suffixes), None)
 
@@ -86,10 +86,10 @@ def is_binary(path) -> bool:
     """Whether a file holds zero bytes near its beginning, and is not UTF-16 or 32."""
     with open(path, "rb") as file:
         data = file.read(8192)
-    return b"\0" in data and wide_encoding(data) is None
+    return b"\0" in data and _wide_encoding(data) is None
 
 
-def wide_encoding(data: bytes) -> str | None:
+def _wide_encoding(data: bytes) -> str | None:
     """The encoding of text of two or four bytes a character, by its first bytes."""
     return next((name for mark, name in WIDE_MARKS if data.startswith(mark)), None)
 
@@ -97,7 +97,7 @@ def wide_encoding(data: bytes) -> str | None:
 def has_wide_characters(path) -> bool:
     """Whether a file is text in UTF-16 or UTF-32."""
     with open(path, "rb") as file:
-        return wide_encoding(file.read(4)) is not None
+        return _wide_encoding(file.read(4)) is not None
 
 
 def readable_text(text: str) -> str:
@@ -114,7 +114,7 @@ def readable_text(text: str) -> str:
 
 def decode_text(data: bytes) -> str:
     """Bytes as text: by their byte order mark, else UTF-8, else Windows-1252."""
-    encoding = wide_encoding(data)
+    encoding = _wide_encoding(data)
     if encoding is not None:
         return data.decode(encoding, "replace")
     return readable_text(data.removeprefix(BOM_UTF8).decode("utf-8", "surrogateescape"))
@@ -134,9 +134,9 @@ def read_text_blocks(path, size=BLOCK_BYTES):
             start = len(BOM_UTF8)
         file.seek(start)
         while True:
-            more = file.read(size)
-            data = rest + more
-            if more and len(data) >= size:
+            block = file.read(size)
+            data = rest + block
+            if block and len(data) >= size:
                 cut = data.rfind(b"\n\n")
                 cut = cut + 2 if cut > 0 else data.rfind(b"\n") + 1
                 if cut == 0:  # a line longer than a block: at a blank
@@ -144,7 +144,7 @@ def read_text_blocks(path, size=BLOCK_BYTES):
                 if cut == 0 and len(data) < 4 * size:
                     rest = data
                     continue
-                cut = cut or end_of_character(data)
+                cut = cut or _end_of_character(data)
             else:
                 cut = len(data)
             part = data[:cut]
@@ -153,16 +153,16 @@ def read_text_blocks(path, size=BLOCK_BYTES):
                 yield TextBlock(part.decode("utf-8", "surrogateescape"), start, line)
             start += len(part)
             line += part.count(b"\n")
-            if not more:
+            if not block:
                 return
 
 
-def end_of_character(data) -> int:
+def _end_of_character(data) -> int:
     """The last place near the end of bytes that is not inside a character of UTF-8."""
-    for at in range(len(data) - 1, max(len(data) - 5, 0), -1):
-        if data[at] & 0xC0 == 0xC0:  # the first byte of a character
-            return at
-        if data[at] < 0x80:
+    for position in range(len(data) - 1, max(len(data) - 5, 0), -1):
+        if data[position] & 0xC0 == 0xC0:  # the first byte of a character
+            return position
+        if data[position] < 0x80:
             break
     return len(data)
 
@@ -238,8 +238,10 @@ class TextOfHTML(HTMLParser):
             self._append(data)
             return
         words = " ".join(data.split())
-        before = " " if data[0].isspace() and not self._ends_with_newline() else ""
-        self._append(before + words + (" " if data[-1].isspace() else ""))
+        leading_space = (
+            " " if data[0].isspace() and not self._ends_with_newline() else ""
+        )
+        self._append(leading_space + words + (" " if data[-1].isspace() else ""))
 
 
 def read_html(source) -> ExtractedText:
@@ -272,17 +274,17 @@ def read_html(source) -> ExtractedText:
 
 
 @contextlib.contextmanager
-def silenced_logger(name):
+def _silenced_logger(name):
     """No messages of a logger."""
     import logging
 
     logger = logging.getLogger(name)
-    before = logger.disabled
+    was_disabled = logger.disabled
     logger.disabled = True
     try:
         yield
     finally:
-        logger.disabled = before
+        logger.disabled = was_disabled
 
 
 def read_pdf(path) -> ExtractedText:
@@ -302,7 +304,7 @@ def read_pdf(path) -> ExtractedText:
             f"{path} is a PDF file, which needs pypdf: pip install pansophy[pdf]."
         ) from error
     try:
-        with silenced_logger("pypdf"):  # it does not say which file it means
+        with _silenced_logger("pypdf"):  # it does not say which file it means
             reader = PdfReader(str(path))
             parts = [(page.extract_text() or "") + "\n\n" for page in reader.pages]
             meta = reader.metadata

@@ -101,7 +101,7 @@ def title_questions(
     if wrong is not None:
         raise ParameterError(f"an entry must be a pair (title, text), got {wrong!r}.")
     entries = [(str(title).strip(), str(text)) for title, text in pairs]
-    documents = [without_title(title, text) for title, text in entries]
+    documents = [_without_title(title, text) for title, text in entries]
     times = Counter(title.lower() for title, _ in entries)
     questions = [
         i
@@ -124,7 +124,7 @@ def title_questions(
     )
 
 
-def without_title(title, text) -> str:
+def _without_title(title, text) -> str:
     """A text without its title, wherever it occurs as whole words."""
     if not title:
         return text
@@ -133,7 +133,7 @@ def without_title(title, text) -> str:
     return " ".join(body.split()).lstrip(":#=- ")
 
 
-def interval_of_mean(values, n_resamples, level, rng) -> BootstrapInterval:
+def _interval_of_mean(values, n_resamples, level, rng) -> BootstrapInterval:
     """The mean of values over questions, with percentiles of resampled means."""
     n = len(values)
     means = np.array([values[rng.integers(0, n, n)].mean() for _ in range(n_resamples)])
@@ -183,7 +183,8 @@ def evaluate_retrieval(
         for name, measure in MEASURES.items()
     }
     intervals = {
-        name: interval_of_mean(v, n_resamples, level, rng) for name, v in values.items()
+        name: _interval_of_mean(v, n_resamples, level, rng)
+        for name, v in values.items()
     }
     return RetrievalReport(k, **intervals, values=values)
 
@@ -207,11 +208,11 @@ def retrieval_difference(
         By measure; above 0 where `report` is better.
     """
     rng = make_rng(random_state)
-    out = {}
+    intervals = {}
     for name in MEASURES:
         a = report.values[name]
         b = baseline.values[name]
         if len(a) != len(b):
             raise ValueError("both reports must be of the same questions.")
-        out[name] = interval_of_mean(a - b, n_resamples, level, rng)
-    return out
+        intervals[name] = _interval_of_mean(a - b, n_resamples, level, rng)
+    return intervals

@@ -31,7 +31,7 @@ IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 @cache
-def combining_marks() -> str:
+def _combining_marks() -> str:
     """All combining marks, as a part of a character class."""
     codes = range(ord(FIRST_MARK), LAST_MARK)
     return "".join(
@@ -40,16 +40,16 @@ def combining_marks() -> str:
 
 
 @cache
-def run_pattern() -> re.Pattern:
+def _run_pattern() -> re.Pattern:
     """Runs of unspaced characters, or of other characters of words with their marks."""
     letter = f"[^\\W{UNSPACED}]"
-    return re.compile(f"[{UNSPACED}]+|{letter}(?:{letter}|[{combining_marks()}])*")
+    return re.compile(f"[{UNSPACED}]+|{letter}(?:{letter}|[{_combining_marks()}])*")
 
 
 @cache
-def special_character() -> re.Pattern:
+def _special_character() -> re.Pattern:
     """A character that belongs to words in another way than letters do."""
-    return re.compile(f"[{UNSPACED}{combining_marks()}]")
+    return re.compile(f"[{UNSPACED}{_combining_marks()}]")
 
 
 def normalized(text) -> str:
@@ -63,7 +63,7 @@ def has_plain_words(text) -> bool:
     """Whether words of a normalised text are runs of letters, digits, underscores."""
     if text.isascii() or max(text) < FIRST_MARK:
         return True
-    return special_character().search(text) is None
+    return _special_character().search(text) is None
 
 
 def is_unspaced(word) -> bool:
@@ -81,7 +81,7 @@ def terms_of(text, *, as_query=False) -> list[str]:
     if has_plain_words(text):
         return WORD.findall(text)
     words = []
-    for run in run_pattern().findall(text):
+    for run in _run_pattern().findall(text):
         if is_unspaced(run):
             n = max(1, len(run) - 1) if as_query else len(run)
             words += [run[i : i + 2] for i in range(n)]
@@ -122,7 +122,7 @@ def word_spans(text, words):
             if word in words:
                 yield match.start(), match.end(), word
         return
-    for match in run_pattern().finditer(text):
+    for match in _run_pattern().finditer(text):
         run = match.group()
         sizes = [1, 2] if is_unspaced(run) else [len(run)]
         for i in range(len(run) if is_unspaced(run) else 1):

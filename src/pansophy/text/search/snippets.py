@@ -32,12 +32,12 @@ class Snippet(NamedTuple):
 
     def highlighted(self, before="**", after="**") -> str:
         """The snippet with marks around the words of the query."""
-        out = []
-        at = 0
+        pieces = []
+        position = 0
         for start, end in self.marks:
-            out += [self.text[at:start], before, self.text[start:end], after]
-            at = end
-        return "".join([*out, self.text[at:]])
+            pieces += [self.text[position:start], before, self.text[start:end], after]
+            position = end
+        return "".join([*pieces, self.text[position:]])
 
 
 def words_to_mark(query) -> set[str]:
@@ -67,11 +67,11 @@ def best_snippet(text, query, *, width=240, weights: Mapping | None = None) -> S
     check_count("width", width)
     words = words_to_mark(check_string("query", query))
     hits = list(word_spans(check_string("text", text), words))
-    start = best_snippet_window(hits, width, weights or {})
-    return cut_snippet(text, start, width, hits)
+    start = _best_snippet_window(hits, width, weights or {})
+    return _cut_snippet(text, start, width, hits)
 
 
-def best_snippet_window(hits, width, weights):
+def _best_snippet_window(hits, width, weights):
     """The position of the first hit of the best window; 0 without hits."""
     best = (0.0, 0, 0)
     place = 0
@@ -88,7 +88,7 @@ def best_snippet_window(hits, width, weights):
     return place
 
 
-def cut_snippet(text, place, width, hits) -> Snippet:
+def _cut_snippet(text, place, width, hits) -> Snippet:
     """About `width` characters around a place, cut between words."""
     if len(text) <= width:
         start = 0

@@ -72,10 +72,13 @@ class VectorIndex:
         self._map_vectors()
 
     def _map_vectors(self):
-        whole = map_array(self.folder / "vectors.bin", np.float16)
+        all_vectors = map_array(self.folder / "vectors.bin", np.float16)
         leading = map_array(self.folder / "leading.bin", np.float32)
-        n = min(len(whole) // max(1, self.size), len(leading) // max(1, self.n_leading))
-        self.vectors = whole[: n * self.size].reshape(n, self.size)
+        n = min(
+            len(all_vectors) // max(1, self.size),
+            len(leading) // max(1, self.n_leading),
+        )
+        self.vectors = all_vectors[: n * self.size].reshape(n, self.size)
         self.leading = leading[: n * self.n_leading].reshape(n, self.n_leading)
 
     def __len__(self):
@@ -135,8 +138,8 @@ class VectorIndex:
         z = np.zeros(self.size, np.float32)
         total = 0.0
         for word, n in Counter(indexed_words(text)).items():
-            at = self.words.find(encode_term(word))
-            idf = self.unknown_idf if at < 0 else float(self.word_idf[at])
+            row = self.words.find(encode_term(word))
+            idf = self.unknown_idf if row < 0 else float(self.word_idf[row])
             weight = (1 + np.log(n)) * idf
             total += weight
             for gram in parts_of_word(word, self.ngram_size):
@@ -151,7 +154,7 @@ class VectorIndex:
         out = np.zeros(len(documents), np.float32)
         has_vector = documents < len(self)
         result = self.vectors[documents[has_vector]].astype(np.float32)
-        out[has_vector] = row_products(result, z)
+        out[has_vector] = _row_products(result, z)
         return out
 
     def nearest(self, z, k, is_live=None) -> NearestDocuments:
@@ -160,8 +163,10 @@ class VectorIndex:
             return NearestDocuments(np.empty(0, np.int64), np.empty(0, np.float32))
         rough = np.empty(len(self), np.float32)
         first = np.ascontiguousarray(z[: self.n_leading])
-        for at in range(0, len(self), ROWS):
-            rough[at : at + ROWS] = row_products(self.leading[at : at + ROWS], first)
+        for start in range(0, len(self), ROWS):
+            rough[start : start + ROWS] = _row_products(
+                self.leading[start : start + ROWS], first
+            )
         if is_live is not None:
             rough[~is_live[: len(self)]] = -np.inf
         chosen = largest_values(rough, max(CANDIDATES, 5 * k))
@@ -171,7 +176,7 @@ class VectorIndex:
         return NearestDocuments(chosen[order], values[order])
 
 
-def row_products(Z, z) -> np.ndarray:
+def _row_products(Z, z) -> np.ndarray:
     """Z z, by one thread.
 
     It is bound by memory: threads of BLAS gain little, and where other programs run

@@ -27,7 +27,7 @@ def levenshtein_lanes(matches, last, lengths, codes, starts, ends, work, out):
     plus = work[0]
     minus = work[1]
     counted = work[2]
-    one = last.dtype.type(1)
+    unit = last.dtype.type(1)
     zero = last.dtype.type(0)
     for j in range(len(starts)):
         for lane in range(lanes):
@@ -43,11 +43,11 @@ def levenshtein_lanes(matches, last, lengths, codes, starts, ends, work, out):
                 d0 = (((pm & vp) + vp) ^ vp) | pm | vn
                 hp = vn | ~(d0 | vp)
                 hn = d0 & vp
-                up = (hp & last[lane]) != zero
-                down = (hn & last[lane]) != zero
-                counted[lane] = counted[lane] + one * up - one * down
-                hp = (hp << one) | one
-                hn = hn << one
+                increases = (hp & last[lane]) != zero
+                decreases = (hn & last[lane]) != zero
+                counted[lane] = counted[lane] + unit * increases - unit * decreases
+                hp = (hp << unit) | unit
+                hn = hn << unit
                 plus[lane] = hn | ~(d0 | hp)
                 minus[lane] = hp & d0
         for lane in range(lanes):
@@ -66,7 +66,7 @@ def subsequence_lanes(matches, last, lengths, codes, starts, ends, work, out):
     lanes = len(last)
     s = work[0]
     zero = last.dtype.type(0)
-    one = last.dtype.type(1)
+    unit = last.dtype.type(1)
     for j in range(len(starts)):
         for lane in range(lanes):
             s[lane] = ~zero
@@ -79,8 +79,8 @@ def subsequence_lanes(matches, last, lengths, codes, starts, ends, work, out):
             count = 0
             bits = ~s[lane]
             for _ in range(lengths[lane]):
-                count += np.int64(bits & one)
-                bits = bits >> one
+                count += np.int64(bits & unit)
+                bits = bits >> unit
             out[lane, j] = count
 
 
@@ -92,11 +92,11 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
     """
     m = len(pattern)
     blocks = (m + 63) // 64
-    one = np.uint64(1)
+    unit = np.uint64(1)
     zero = np.uint64(0)
     matches = np.zeros((n_symbols, blocks), np.uint64)
     for i in range(m):
-        matches[pattern[i], i // 64] |= one << np.uint64(i % 64)
+        matches[pattern[i], i // 64] |= unit << np.uint64(i % 64)
     top = np.uint64((m - 1) % 64)
     plus = np.empty(blocks, np.uint64)
     minus = np.empty(blocks, np.uint64)
@@ -112,13 +112,13 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
                     s = plus[k]
                     u = s & match[k]
                     total = s + u
-                    more = np.uint64(total < s)
+                    carry_out = np.uint64(total < s)
                     total = total + carry
-                    more |= np.uint64(total < carry)
+                    carry_out |= np.uint64(total < carry)
                     plus[k] = total | (s - u)
-                    carry = more
+                    carry = carry_out
                 continue
-            hp_in = one
+            hp_in = unit
             hn_in = zero
             for k in range(blocks):
                 vp = plus[k]
@@ -129,12 +129,12 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
                 hp = vn | ~(d0 | vp)
                 hn = d0 & vp
                 if k == blocks - 1:
-                    distance += np.int64((hp >> top) & one)
-                    distance -= np.int64((hn >> top) & one)
+                    distance += np.int64((hp >> top) & unit)
+                    distance -= np.int64((hn >> top) & unit)
                 hp_out = hp >> np.uint64(63)
                 hn_out = hn >> np.uint64(63)
-                hp = (hp << one) | hp_in
-                hn = (hn << one) | hn_in
+                hp = (hp << unit) | hp_in
+                hn = (hn << unit) | hn_in
                 plus[k] = hn | ~(d0 | hp)
                 minus[k] = hp & d0
                 hp_in = hp_out
@@ -142,7 +142,7 @@ def long_distances(pattern, codes, starts, ends, n_symbols, is_indel, out):
         if is_indel:
             count = 0
             for i in range(m):
-                count += np.int64((~plus[i // 64] >> np.uint64(i % 64)) & one)
+                count += np.int64((~plus[i // 64] >> np.uint64(i % 64)) & unit)
             out[j] = count
         else:
             out[j] = distance

@@ -55,7 +55,7 @@ def comparable_name(name, sort_words) -> str:
     return " ".join(sorted(words))
 
 
-def candidate_pairs(left, right, n_gram, n_candidates):
+def _candidate_pairs(left, right, n_gram, n_candidates):
     """(i, j) of names that share runs of characters, the best ones of each i."""
     vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(n_gram, n_gram))
     try:
@@ -69,8 +69,8 @@ def candidate_pairs(left, right, n_gram, n_candidates):
     L = L[:, rare]
     rows = []
     results = []
-    for at in range(0, len(left), ROWS):
-        P = sparse.csr_array(L[at : at + ROWS] @ columns)
+    for start in range(0, len(left), ROWS):
+        P = sparse.csr_array(L[start : start + ROWS] @ columns)
         for i in range(P.shape[0]):
             cut = slice(P.indptr[i], P.indptr[i + 1])
             weights = P.data[cut]
@@ -80,7 +80,7 @@ def candidate_pairs(left, right, n_gram, n_candidates):
                 order = np.lexsort((best, -weights))[:n_candidates]
                 best = best[order]
             results.append(best)
-            rows.append(np.full(len(best), at + i))
+            rows.append(np.full(len(best), start + i))
     return np.concatenate(rows), np.concatenate(results).astype(np.int64)
 
 
@@ -106,7 +106,7 @@ def pair_similarities(left, right, i, j, similarity):
     return 1 - d / np.maximum(size_a, size_b)
 
 
-def one_to_one_pairs(matches: NameMatches) -> NameMatches:
+def _one_to_one_pairs(matches: NameMatches) -> NameMatches:
     """Pairs by falling similarity, each name once; sorted by the left one."""
     order = np.lexsort((matches.right, matches.left, -matches.similarity))
     taken_left = set()
@@ -123,7 +123,7 @@ def one_to_one_pairs(matches: NameMatches) -> NameMatches:
     return NameMatches(*(part[kept] for part in matches))
 
 
-def best_pairs(matches: NameMatches) -> NameMatches:
+def _best_pairs(matches: NameMatches) -> NameMatches:
     """The best pair of each left name; of equal ones the first."""
     order = np.lexsort((matches.right, -matches.similarity, matches.left))
     first = np.diff(matches.left[order], prepend=-1) > 0
@@ -174,15 +174,15 @@ def match_names(
     check_argument("threshold", threshold, Fraction)
     check_count("n_gram", n_gram)
     check_count("n_candidates", n_candidates)
-    for names, which in ((left, "left"), (right, "right")):
+    for names, side in ((left, "left"), (right, "right")):
         if isinstance(names, str):
-            raise ParameterError(f"{which} must be a list of names, not one text.")
+            raise ParameterError(f"{side} must be a list of names, not one text.")
     left, right = (
         [
             comparable_name(name, sort_words)
-            for name in check_list(which, names, "a list of names")
+            for name in check_list(side, names, "a list of names")
         ]
-        for names, which in ((left, "left"), (right, "right"))
+        for names, side in ((left, "left"), (right, "right"))
     )
     # equal names are compared once
     distinct_left, of_left = np.unique(
@@ -196,30 +196,30 @@ def match_names(
     if not any(a) or not any(b):
         empty = np.empty(0, np.int64)
         return NameMatches(empty, empty, np.empty(0))
-    i, j = candidate_pairs(a, b, n_gram, n_candidates)
+    i, j = _candidate_pairs(a, b, n_gram, n_candidates)
     s = pair_similarities(a, b, i, j, similarity)
     kept = s >= threshold
     pairs = NameMatches(i[kept], j[kept], s[kept])
     if not one_to_one:
-        pairs = best_pairs(pairs)
-        first = first_positions(of_right, len(b))
-        pairs = expand_left(pairs, of_left, len(a))
+        pairs = _best_pairs(pairs)
+        first = _first_positions(of_right, len(b))
+        pairs = _expand_left(pairs, of_left, len(a))
         return pairs._replace(right=first[pairs.right])
-    pairs = expand_left(pairs, of_left, len(a))
-    pairs = expand_left(
+    pairs = _expand_left(pairs, of_left, len(a))
+    pairs = _expand_left(
         pairs._replace(left=pairs.right, right=pairs.left), of_right, len(b)
     )
-    return one_to_one_pairs(pairs._replace(left=pairs.right, right=pairs.left))
+    return _one_to_one_pairs(pairs._replace(left=pairs.right, right=pairs.left))
 
 
-def first_positions(codes, n):
+def _first_positions(codes, n):
     """First position of each code."""
     first = np.full(n, len(codes))
     np.minimum.at(first, codes, np.arange(len(codes)))
     return first
 
 
-def expand_left(pairs: NameMatches, of_left, n) -> NameMatches:
+def _expand_left(pairs: NameMatches, of_left, n) -> NameMatches:
     """Pairs of distinct names as pairs of all positions that have them."""
     order = np.argsort(of_left, kind="stable")
     counts = np.bincount(of_left, minlength=n)
@@ -228,8 +228,8 @@ def expand_left(pairs: NameMatches, of_left, n) -> NameMatches:
     total = int(times.sum())
     inside = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
     left = order[np.repeat(starts[pairs.left], times) + inside]
-    out = NameMatches(
+    matches = NameMatches(
         left, np.repeat(pairs.right, times), np.repeat(pairs.similarity, times)
     )
-    by_left = np.lexsort((out.right, out.left))
-    return NameMatches(*(part[by_left] for part in out))
+    by_left = np.lexsort((matches.right, matches.left))
+    return NameMatches(*(part[by_left] for part in matches))

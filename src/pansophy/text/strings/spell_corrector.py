@@ -54,7 +54,7 @@ def letter_counts(words) -> np.ndarray:
     return counts.reshape(len(words), BUCKETS).astype(np.int16)
 
 
-def in_case_of(word, model) -> str:
+def _in_case_of(word, model) -> str:
     """A word in lower case with the capitals of another one."""
     if len(model) > 1 and model.isupper():
         return word.upper()
@@ -69,7 +69,7 @@ class Correction(NamedTuple):
     score: float  # eq. (1)
 
 
-def check_word(word) -> str:
+def _check_word(word) -> str:
     """A word as it is; what is no text is refused."""
     if not isinstance(word, str):
         raise ValueError(f"a word must be str, got {word!r}.")
@@ -146,18 +146,18 @@ class SpellCorrector(TextInput, Estimator):
     def candidates(self, word, *, top=10) -> list[Correction]:
         """Dictionary words within `max_distance`, best first."""
         check_is_fitted(self)
-        return self._candidates(check_word(word), self.log_frequencies_, top)
+        return self._candidates(_check_word(word), self.log_frequencies_, top)
 
     def _candidates(self, word, log_p, top):
-        some = self._words_of_like_letters(word)
-        distance = edit_distances([word], self.words_[some], self.kind)[0]
+        candidates = self._words_of_like_letters(word)
+        distance = edit_distances([word], self.words_[candidates], self.kind)[0]
         results = [
             Correction(
                 str(self.words_[i]),
                 int(d),
                 float(log_p[i] - self.error_cost * d),
             )
-            for i, d in zip(some, distance)
+            for i, d in zip(candidates, distance)
             if d <= self.max_distance
         ]
         alike = {c.word: jaro_winkler_similarity(word, c.word) for c in results}
@@ -174,8 +174,8 @@ class SpellCorrector(TextInput, Estimator):
         return np.flatnonzero(np.maximum(missing, extra) <= self.max_distance)
 
     def _knows(self, word) -> bool:
-        at = np.searchsorted(self.words_, word)
-        return bool(at < len(self.words_) and self.words_[at] == word)
+        place = np.searchsorted(self.words_, word)
+        return bool(place < len(self.words_) and self.words_[place] == word)
 
     def correct(self, word) -> str:
         """The word itself if it is in the dictionary, else the best candidate.
@@ -184,22 +184,22 @@ class SpellCorrector(TextInput, Estimator):
         the dictionary has "the". Without a candidate the word is returned as it is.
         """
         check_is_fitted(self)
-        if self._knows(check_word(word)):
+        if self._knows(_check_word(word)):
             return word
-        before, core, after = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
+        opening, core, closing = PUNCTUATED.fullmatch(word).groups()  # pyrefly: ignore
         lower = core.lower()
         if not core or self._knows(core) or self._knows(lower):
             return word
         results = self.candidates(core, top=1)
         if lower != core:
             results += [
-                c._replace(word=in_case_of(c.word, core))
+                c._replace(word=_in_case_of(c.word, core))
                 for c in self.candidates(lower, top=1)
             ]
         if not results:
             return word
         best = max(results, key=lambda c: c.score)
-        return f"{before}{best.word}{after}"
+        return f"{opening}{best.word}{closing}"
 
     def correct_sentence(self, words) -> list[str]:
         """Correct the words of a sentence one after the other.
@@ -212,11 +212,11 @@ class SpellCorrector(TextInput, Estimator):
         words = words.split() if isinstance(words, str) else list(words)
         if model is None:
             return [self.correct(word) for word in words]
-        out: list[str] = []
+        corrected: list[str] = []
         ids = np.array([model.vocabulary_.get(word, 0) for word in self.words_])
         for word in words:
-            p = model.probs(out[-model.order :])
+            p = model.probs(corrected[-model.order :])
             log_p = np.log(np.maximum(p[ids], 1e-300))
             result = self._candidates(word, log_p, 1)
-            out.append(result[0].word if result else word)
-        return out
+            corrected.append(result[0].word if result else word)
+        return corrected

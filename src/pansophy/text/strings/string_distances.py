@@ -55,17 +55,17 @@ class CodedSequences(NamedTuple):
 
 def coded_sequences(*collections) -> list[CodedSequences]:
     """Collections of sequences with the same codes for the same symbols."""
-    everything = [s for collection in collections for s in collection]
-    if any(isinstance(s, Mapping) for s in everything):
+    sequences = [s for collection in collections for s in collection]
+    if any(isinstance(s, Mapping) for s in sequences):
         raise TypeError("edit distances need texts or sequences, not dicts.")
-    if all(isinstance(s, str) for s in everything):
-        data = "".join(everything).encode("utf-32-le", "surrogatepass")
+    if all(isinstance(s, str) for s in sequences):
+        data = "".join(sequences).encode("utf-32-le", "surrogatepass")
         symbols, codes = np.unique(np.frombuffer(data, np.uint32), return_inverse=True)
         n_symbols = len(symbols)
     else:
         known: dict = {}
         try:
-            numbers = [known.setdefault(x, len(known)) for s in everything for x in s]
+            numbers = [known.setdefault(x, len(known)) for s in sequences for x in s]
         except TypeError as error:
             raise TypeError(
                 "edit distances need texts or sequences of hashable symbols."
@@ -73,18 +73,18 @@ def coded_sequences(*collections) -> list[CodedSequences]:
         codes = np.asarray(numbers, dtype=np.int64)
         n_symbols = len(known)
     codes = codes.astype(np.int32)
-    ends = np.cumsum([len(s) for s in everything], dtype=np.int64)
-    starts = ends - np.array([len(s) for s in everything], dtype=np.int64)
-    out = []
-    at = 0
+    ends = np.cumsum([len(s) for s in sequences], dtype=np.int64)
+    starts = ends - np.array([len(s) for s in sequences], dtype=np.int64)
+    coded = []
+    start = 0
     for collection in collections:
-        cut = slice(at, at + len(collection))
-        out.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
-        at = cut.stop
-    return out
+        cut = slice(start, start + len(collection))
+        coded.append(CodedSequences(codes, starts[cut], ends[cut], max(1, n_symbols)))
+        start = cut.stop
+    return coded
 
 
-def check_kind(kind):
+def _check_kind(kind):
     if kind not in KINDS:
         raise ParameterError(f"kind must be one of {list(KINDS)}, got {kind!r}.")
 
@@ -97,7 +97,7 @@ class EditCosts(NamedTuple):
     substitute: np.ndarray  # (n_symbols, n_symbols)
 
 
-def edit_costs(symbols, insert, delete, substitute) -> EditCosts:
+def _edit_costs(symbols, insert, delete, substitute) -> EditCosts:
     """Costs as arrays; each may be a number or a mapping (1 for what it lacks)."""
 
     def of_symbols(cost, name):
@@ -148,7 +148,7 @@ def edit_distance(
     >>> edit_distance("cat", "bat", substitute={("c", "b"): 0.5})
     0.5
     """
-    check_kind(kind)
+    _check_kind(kind)
     unit = all(isinstance(c, int) and c == 1 for c in (insert, delete, substitute))
     if unit and kind in ("levenshtein", "indel"):
         return int(edit_distances([a], [b], kind)[0, 0])
@@ -157,7 +157,7 @@ def edit_distance(
             raise ParameterError('kind="damerau" has unit costs: take kind="osa".')
         left, right = coded_sequences([a], [b])
         return int(loops.damerau_distance(left.of(0), right.of(0), left.n_symbols))
-    distance = edit_table(a, b, kind, insert, delete, substitute).D[-1, -1]
+    distance = _edit_table(a, b, kind, insert, delete, substitute).D[-1, -1]
     return int(distance) if unit else float(distance)
 
 
@@ -170,14 +170,14 @@ class EditTable(NamedTuple):
     b: np.ndarray
 
 
-def edit_table(a, b, kind, insert, delete, substitute) -> EditTable:
+def _edit_table(a, b, kind, insert, delete, substitute) -> EditTable:
     """The table of eq. (1) for two sequences."""
     left, right = coded_sequences([a], [b])
     symbols: list = [None] * left.n_symbols
     for sequence, coded in ((a, left), (b, right)):
         for symbol, code in zip(sequence, coded.of(0)):
             symbols[code] = symbol
-    costs = edit_costs(symbols, insert, delete, substitute)
+    costs = _edit_costs(symbols, insert, delete, substitute)
     if kind == "indel":
         costs.substitute[~np.eye(len(symbols), dtype=bool)] = np.inf
     D = np.empty((len(a) + 1, len(b) + 1))
@@ -242,24 +242,24 @@ def edit_alignment(
     s   s i
     sitting
     """
-    check_kind(kind)
+    _check_kind(kind)
     if kind == "damerau":
         raise ParameterError('alignments have kind "levenshtein", "indel" or "osa".')
-    D, costs, x, y = edit_table(a, b, kind, insert, delete, substitute)
+    D, costs, x, y = _edit_table(a, b, kind, insert, delete, substitute)
     edits = []
     i, j = len(a), len(b)
     while i or j:
-        here = D[i, j]
+        cost = D[i, j]
         swapped = kind == "osa" and i > 1 and j > 1
         swapped = swapped and (x[i - 1], x[i - 2]) == (y[j - 2], y[j - 1])
-        if i and j and here == D[i - 1, j - 1] + costs.substitute[x[i - 1], y[j - 1]]:
+        if i and j and cost == D[i - 1, j - 1] + costs.substitute[x[i - 1], y[j - 1]]:
             operation = "keep" if x[i - 1] == y[j - 1] else "substitute"
             edits.append(Edit(operation, a[i - 1], b[j - 1]))
             i, j = i - 1, j - 1
-        elif swapped and here == D[i - 2, j - 2] + 1:
+        elif swapped and cost == D[i - 2, j - 2] + 1:
             edits.append(Edit("transpose", a[i - 2 : i], b[j - 2 : j]))
             i, j = i - 2, j - 2
-        elif i and here == D[i - 1, j] + costs.delete[x[i - 1]]:
+        elif i and cost == D[i - 1, j] + costs.delete[x[i - 1]]:
             edits.append(Edit("delete", a[i - 1], None))
             i -= 1
         else:
@@ -289,7 +289,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     >>> edit_distances(["carr"], ["cat", "car", "cart", "care", "cards", "cast"])
     array([[2, 1, 1, 1, 2, 2]], dtype=int32)
     """
-    check_kind(kind)
+    _check_kind(kind)
     for collection, name in ((A, "A"), (B, "B")):
         if isinstance(collection, str):
             raise ParameterError(f"{name} must be a list of sequences, not one text.")
@@ -300,11 +300,11 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     if not out.size:
         return out
     if kind in ("osa", "damerau"):
-        tasks = [partial(fill_row, left, right, kind, i, out) for i in range(len(A))]
+        tasks = [partial(_fill_row, left, right, kind, i, out) for i in range(len(A))]
     else:
         tasks = [
-            partial(fill_group, left, right, kind, group, out)
-            for group in groups_of_patterns(left)
+            partial(_fill_group, left, right, kind, group, out)
+            for group in _groups_of_patterns(left)
         ]
     with limit_threads(n_jobs):
         for _ in run_tasks(tasks):
@@ -312,7 +312,7 @@ def edit_distances(A, B=None, kind="levenshtein", *, n_jobs=None):
     return out
 
 
-def fill_row(left, right, kind, i, out):
+def _fill_row(left, right, kind, i, out):
     """Distances of sequence i to all others, one table each."""
     n = left.n_symbols
     unit = np.ones(n)
@@ -328,13 +328,13 @@ def fill_row(left, right, kind, i, out):
             out[i, j] = D[-1, -1]
 
 
-def groups_of_patterns(left):
+def _groups_of_patterns(left):
     """Indices of up to `LANES` sequences of similar length at a time."""
     order = np.argsort(left.ends - left.starts, kind="stable")
-    return [order[at : at + LANES] for at in range(0, len(order), LANES)]
+    return [order[start : start + LANES] for start in range(0, len(order), LANES)]
 
 
-def fill_group(left, right, kind, group, out):
+def _fill_group(left, right, kind, group, out):
     """Distances of a group of sequences to all others, a lane for each.
 
     A sequence longer than a word of bits is cut into blocks that pass on how the rows
@@ -412,6 +412,6 @@ def jaro_winkler_similarity(a, b, *, prefix_weight=0.1) -> float:
             f"prefix_weight must be between 0 and 0.25, got {prefix_weight}."
         )
     J = jaro_similarity(a, b)
-    same = [x == y for x, y in zip(a[:4], b[:4])]
-    length = same.index(False) if False in same else len(same)
+    is_equal = [x == y for x, y in zip(a[:4], b[:4])]
+    length = is_equal.index(False) if False in is_equal else len(is_equal)
     return J + prefix_weight * length * (1 - J)

@@ -43,7 +43,7 @@ from .word_features import (
 )
 
 
-def casing_class(word: str) -> str:
+def _casing_class(word: str) -> str:
     """One of a few kinds of words: with digits, capitals, signs."""
     shape = word_shape(word)
     if "d" in shape:
@@ -55,15 +55,15 @@ def casing_class(word: str) -> str:
     return "letters" if set(shape) <= {"x", "c"} else "signs"
 
 
-def ending_keys(word: str, longest: int) -> list[str]:
+def _ending_keys(word: str, longest: int) -> list[str]:
     """Keys of a word's casing and of its endings of 1, 2, ... letters."""
-    casing = casing_class(word)
+    casing = _casing_class(word)
     lower = word.lower()
     lengths = range(1, min(longest, len(lower)) + 1)
     return [f"{casing} ", *(f"{casing} {lower[-m:]}" for m in lengths)]
 
 
-def transition_counts(codes, ends, k):
+def _transition_counts(codes, ends, k):
     """Counts of first tags (k,), of pairs (k, k) and of last tags (k,)."""
     starts = np.r_[0, ends[:-1]]
     first = np.bincount(codes[starts], minlength=k).astype(float)
@@ -73,14 +73,14 @@ def transition_counts(codes, ends, k):
     return first, pairs.reshape(k, k).astype(float), last
 
 
-def ending_shares(words, table, rare, longest, theta):
+def _ending_shares(words, table, rare, longest, theta):
     """Keys of endings, and Q of eq. (3) for each, (keys, tags).
 
     `table` has the counts n(t, w), a row for each of `words`.
     """
     counts: dict[str, np.ndarray] = {}
     for i in np.flatnonzero(rare):
-        for key in ending_keys(words[i], longest):
+        for key in _ending_keys(words[i], longest):
             counts[key] = counts.get(key, 0.0) + table[i]
     all_rare = table[rare].sum(axis=0) if rare.any() else table.sum(axis=0)
     Q = {"": (all_rare + 1.0 / len(all_rare)) / (all_rare.sum() + 1.0)}
@@ -178,7 +178,7 @@ class HMMTagger(Estimator):
         self.tag_shares_ = table.sum(axis=0) / table.sum()
         self._count_transitions(codes, np.cumsum([len(s) for s in sentences]), k)
         rare = table.sum(axis=1) <= self.rare_count
-        keys, shares = ending_shares(
+        keys, shares = _ending_shares(
             list(index), table, rare, self.longest_ending, self.ending_weight
         )
         self.endings_ = np.array(keys)
@@ -187,14 +187,14 @@ class HMMTagger(Estimator):
 
     def _count_transitions(self, codes, ends, k):
         """Chances of tags after tags, smoothed by `alpha`, with the end as a tag."""
-        first, pairs, last = transition_counts(codes, ends, k)
+        first, pairs, last = _transition_counts(codes, ends, k)
         self.start_ = (first + self.alpha) / (first.sum() + self.alpha * k)
-        after = np.c_[pairs, last] + self.alpha
+        transitions = np.c_[pairs, last] + self.alpha
         with np.errstate(invalid="ignore"):
-            after = after / after.sum(axis=1, keepdims=True)
-        after = np.nan_to_num(after, nan=1.0 / (k + 1))
-        self.transitions_ = np.ascontiguousarray(after[:, :k])
-        self.end_ = after[:, k].copy()
+            transitions = transitions / transitions.sum(axis=1, keepdims=True)
+        transitions = np.nan_to_num(transitions, nan=1.0 / (k + 1))
+        self.transitions_ = np.ascontiguousarray(transitions[:, :k])
+        self.end_ = transitions[:, k].copy()
 
     def word_tag_shares(self, words) -> np.ndarray:
         """P(t | w) of words, eq. (2), whatever stands around them: (words, k)."""
@@ -213,11 +213,11 @@ class HMMTagger(Estimator):
         """P(t | w) of one word. At the start of a sentence a word may be capitalised:
         an unknown one with a capital is looked up in lower case too.
         """
-        at = index.get(word, index.get(word.lower()))
-        keys = ending_keys(word, self.longest_ending)
+        row = index.get(word, index.get(word.lower()))
+        keys = _ending_keys(word, self.longest_ending)
         known = [key for key in keys if key in endings]
         Q = self.ending_shares_[endings[known[-1] if known else ""]]
-        n = 0.0 if at is None else self.word_counts_[at]
+        n = 0.0 if row is None else self.word_counts_[row]
         mu = self.form_weight
         return (n + mu * Q) / (np.sum(n) + mu)
 

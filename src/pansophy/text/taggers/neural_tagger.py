@@ -63,15 +63,15 @@ class EmbeddedWords(torch.nn.Module):
     def forward(self, X: Tensor, lengths=None, state=None, *, return_state=True):
         if self.training and self.word_dropout:
             X = X.clone()
-            out = torch.rand(X.shape[:2], device=X.device) < self.word_dropout
-            X[..., 0] = X[..., 0].masked_fill(out, UNKNOWN)
+            is_dropped = torch.rand(X.shape[:2], device=X.device) < self.word_dropout
+            X[..., 0] = X[..., 0].masked_fill(is_dropped, UNKNOWN)
         parts = [embed(X[..., j]) for j, embed in enumerate(self.embeddings)]
         return self.layer(
             torch.cat(parts, -1), lengths, state, return_state=return_state
         )
 
 
-def form_columns(words) -> list[list[str]]:
+def _form_columns(words) -> list[list[str]]:
     """The five columns of every word, as texts; "" where a word is too short."""
     forms = [word_form(word) for word in words]
     return [[form.get(name, "") for name in COLUMNS] for form in forms]
@@ -189,12 +189,12 @@ class NeuralTagger(AbstractTagger):
 
     def _learn_inputs(self, inputs, w):
         (words,) = inputs
-        columns = list(zip(*form_columns(words.values.tolist())))
+        columns = list(zip(*_form_columns(words.values.tolist())))
         self.vocabularies_ = []
         for name, column in zip(COLUMNS, columns):
-            least = self.min_count if name == "word" else 1
+            min_count = self.min_count if name == "word" else 1
             texts, counts = np.unique(np.array(column), return_counts=True)
-            self.vocabularies_.append(texts[counts >= least].tolist())
+            self.vocabularies_.append(texts[counts >= min_count].tolist())
         self._typical_length = float(words.lengths.mean())
         return self._encode_inputs(inputs)
 
@@ -205,7 +205,7 @@ class NeuralTagger(AbstractTagger):
         ]
         rows = [
             [code.get(text, UNKNOWN) for code, text in zip(codes, row)]
-            for row in form_columns(words.values.tolist())
+            for row in _form_columns(words.values.tolist())
         ]
         return (Ragged(np.array(rows, dtype=np.int64), words.offsets),)
 

@@ -33,7 +33,7 @@ class Span(NamedTuple):
     type: str
 
 
-def read_tag(tag: str) -> tuple[str, str]:
+def _read_tag(tag: str) -> tuple[str, str]:
     """Prefix (B, I, E, S or O) and type of a tag."""
     if tag == "O":
         return "O", ""
@@ -61,14 +61,14 @@ def tags_to_spans(tags) -> list[Span]:
     for i, tag in enumerate(
         [*map(str, check_list("tags", tags, "a list of tags")), "O"]
     ):
-        prefix, own = read_tag(tag)
-        goes_on = start is not None and prefix in "IE" and own == kind
+        prefix, tag_kind = _read_tag(tag)
+        goes_on = start is not None and prefix in "IE" and tag_kind == kind
         if start is not None and not goes_on:
             spans.append(Span(start, i, kind))
             start = None
         if prefix != "O" and start is None:
             start = i
-            kind = own
+            kind = tag_kind
         if start is not None and prefix in "ES":
             spans.append(Span(start, i + 1, kind))
             start = None
@@ -123,7 +123,7 @@ class SpanScore(NamedTuple):
     right: int
 
 
-def span_score(true, predicted, right) -> SpanScore:
+def _span_score(true, predicted, right) -> SpanScore:
     """Eq. (1) from numbers of spans; 0 where there is nothing to divide by."""
     share = lambda a, b: a / b if b else 0.0
     f1 = share(2 * right, true + predicted)
@@ -149,7 +149,7 @@ class SpanReport(NamedTuple):
         return "\n".join(lines)
 
 
-def check_pairs(y_true, y_pred):
+def _check_pairs(y_true, y_pred):
     """True and predicted tags as lists, of equal numbers of sentences and words."""
     pairs = [
         [
@@ -170,12 +170,12 @@ def check_pairs(y_true, y_pred):
     return pairs
 
 
-def report_of_counts(counts) -> SpanReport:
+def _report_of_counts(counts) -> SpanReport:
     """The report from numbers of true, predicted and right spans of each type."""
-    types = {name: span_score(*map(int, counts[name])) for name in sorted(counts)}
-    whole = sum(counts.values(), np.zeros(3, int))
+    types = {name: _span_score(*map(int, counts[name])) for name in sorted(counts)}
+    totals = sum(counts.values(), np.zeros(3, int))
     macro = float(np.mean([score.f1 for score in types.values()])) if types else 0.0
-    return SpanReport(types, span_score(*map(int, whole)), macro)
+    return SpanReport(types, _span_score(*map(int, totals)), macro)
 
 
 def span_report(y_true, y_pred) -> SpanReport:
@@ -195,12 +195,12 @@ def span_report(y_true, y_pred) -> SpanReport:
     (0.5, 1.0, 0.0)
     """
     counts: dict[str, np.ndarray] = {}
-    for a, b in zip(*check_pairs(y_true, y_pred)):
-        true, found = set(tags_to_spans(a)), set(tags_to_spans(b))
-        for place, spans in enumerate((true, found, true & found)):
+    for a, b in zip(*_check_pairs(y_true, y_pred)):
+        true, predicted = set(tags_to_spans(a)), set(tags_to_spans(b))
+        for place, spans in enumerate((true, predicted, true & predicted)):
             for span in spans:
                 counts.setdefault(span.type, np.zeros(3, int))[place] += 1
-    return report_of_counts(counts)
+    return _report_of_counts(counts)
 
 
 def tag_report(y_true, y_pred) -> SpanReport:
@@ -214,9 +214,9 @@ def tag_report(y_true, y_pred) -> SpanReport:
     (0.5, 1.0, 0.6666666666666666)
     """
     counts: dict[str, np.ndarray] = {}
-    for a, b in zip(*check_pairs(y_true, y_pred)):
-        for true, found in zip(map(str, a), map(str, b)):
+    for a, b in zip(*_check_pairs(y_true, y_pred)):
+        for true, predicted in zip(map(str, a), map(str, b)):
             counts.setdefault(true, np.zeros(3, int))[0] += 1
-            counts.setdefault(found, np.zeros(3, int))[1] += 1
-            counts[true][2] += true == found
-    return report_of_counts(counts)
+            counts.setdefault(predicted, np.zeros(3, int))[1] += 1
+            counts[true][2] += true == predicted
+    return _report_of_counts(counts)

@@ -84,11 +84,13 @@ def sentence_features(words, window: int = 1) -> list[dict]:
     for i, form in enumerate(forms):
         row: dict = {"bias": True, **form}
         for gap in range(1, window + 1):
-            for sign, at in (("-", i - gap), ("+", i + gap)):
-                inside = 0 <= at < len(forms)
-                row[f"{sign}{gap}word"] = forms[at]["word"] if inside else "<edge>"
+            for sign, neighbor in (("-", i - gap), ("+", i + gap)):
+                inside = 0 <= neighbor < len(forms)
+                row[f"{sign}{gap}word"] = (
+                    forms[neighbor]["word"] if inside else "<edge>"
+                )
                 if inside:
-                    row[f"{sign}{gap}shape"] = forms[at]["shape"]
+                    row[f"{sign}{gap}shape"] = forms[neighbor]["shape"]
         rows.append(row)
     return rows
 

@@ -31,12 +31,12 @@ class PairHeap(NamedTuple):
 
 
 @compiled(inner=True)
-def pair_key(left, right):
+def _pair_key(left, right):
     return (np.uint64(left) << np.uint64(32)) | np.uint64(right)
 
 
 @compiled(inner=True)
-def slot_of(slots, keys, key):
+def _slot_of(slots, keys, key):
     """Slot of a pair in the hash table, or the empty one for it."""
     mask = np.uint64(len(slots) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
@@ -47,62 +47,65 @@ def slot_of(slots, keys, key):
 
 
 @compiled
-def fill_pair_slots(slots, keys, n):
+def _fill_pair_slots(slots, keys, n):
     """Place n pairs in an empty table."""
     for i in range(n):
-        slots[slot_of(slots, keys, keys[i])] = i + 1
+        slots[_slot_of(slots, keys, keys[i])] = i + 1
 
 
 @compiled(inner=True)
-def comes_first(count, key, other_count, other_key):
+def _comes_first(count, key, other_count, other_key):
     """Whether a pair is merged before another: more frequent, else smaller."""
     return count > other_count or (count == other_count and key < other_key)
 
 
 @compiled(inner=True)
-def push_pair(heap, count, key):
+def _push_pair(heap, count, key):
     """Add a pair."""
-    at = heap.size[0]
-    heap.size[0] = at + 1
-    while at > 0:
-        parent = (at - 1) // 2
-        if not comes_first(count, key, heap.counts[parent], heap.keys[parent]):
+    slot = heap.size[0]
+    heap.size[0] = slot + 1
+    while slot > 0:
+        parent = (slot - 1) // 2
+        if not _comes_first(count, key, heap.counts[parent], heap.keys[parent]):
             break
-        heap.counts[at] = heap.counts[parent]
-        heap.keys[at] = heap.keys[parent]
-        at = parent
-    heap.counts[at] = count
-    heap.keys[at] = key
+        heap.counts[slot] = heap.counts[parent]
+        heap.keys[slot] = heap.keys[parent]
+        slot = parent
+    heap.counts[slot] = count
+    heap.keys[slot] = key
 
 
 @compiled(inner=True)
-def drop_first_pair(heap):
+def _drop_first_pair(heap):
     """Remove the first pair."""
     size = heap.size[0] - 1
     heap.size[0] = size
     count = heap.counts[size]
     key = heap.keys[size]
-    at = 0
+    slot = 0
     while True:
-        child = 2 * at + 1
+        child = 2 * slot + 1
         if child >= size:
             break
-        other = child + 1
-        if other < size and comes_first(
-            heap.counts[other], heap.keys[other], heap.counts[child], heap.keys[child]
+        sibling = child + 1
+        if sibling < size and _comes_first(
+            heap.counts[sibling],
+            heap.keys[sibling],
+            heap.counts[child],
+            heap.keys[child],
         ):
-            child = other
-        if not comes_first(heap.counts[child], heap.keys[child], count, key):
+            child = sibling
+        if not _comes_first(heap.counts[child], heap.keys[child], count, key):
             break
-        heap.counts[at] = heap.counts[child]
-        heap.keys[at] = heap.keys[child]
-        at = child
-    heap.counts[at] = count
-    heap.keys[at] = key
+        heap.counts[slot] = heap.counts[child]
+        heap.keys[slot] = heap.keys[child]
+        slot = child
+    heap.counts[slot] = count
+    heap.keys[slot] = key
 
 
 @compiled(inner=True, refcount=True)
-def slots_with_room(slots, pairs, more):
+def _slots_with_room(slots, pairs, more):
     """The hash table of the pairs, larger if so many more would crowd it."""
     n = pairs.sizes[0]
     if 2 * (n + more) <= len(slots):
@@ -112,14 +115,14 @@ def slots_with_room(slots, pairs, more):
         size *= 2
     slots = np.zeros(size, np.int32)
     for i in range(n):
-        slots[slot_of(slots, pairs.keys, pairs.keys[i])] = i + 1
+        slots[_slot_of(slots, pairs.keys, pairs.keys[i])] = i + 1
     return slots
 
 
 @compiled(inner=True)
-def add_to_pair(slots, pairs, key, count, word):
+def _add_to_pair(slots, pairs, key, count, word):
     """Add a word's count to a pair, which may be new; its index."""
-    place = slot_of(slots, pairs.keys, key)
+    place = _slot_of(slots, pairs.keys, key)
     if slots[place] == 0:
         i = pairs.sizes[0]
         pairs.sizes[0] = i + 1
@@ -140,38 +143,38 @@ def add_to_pair(slots, pairs, key, count, word):
 
 
 @compiled(inner=True)
-def merge_word(symbols, begin, length, merged, slots, pairs, count, word):
+def _merge_word(symbols, begin, length, merged, slots, pairs, count, word):
     """Merge a pair in one word, change the counts of its neighbours; the new length.
 
     `merged` is (left, right, new).
     """
     left, right, new = merged
-    key = pair_key(left, right)
+    key = _pair_key(left, right)
     end = begin + length
-    out = begin
+    kept_length = begin
     i = begin
     while i < end:
         if i + 1 == end or symbols[i] != left or symbols[i + 1] != right:
-            symbols[out] = symbols[i]
-            out += 1
+            symbols[kept_length] = symbols[i]
+            kept_length += 1
             i += 1
             continue
-        if out > begin:
-            before = symbols[out - 1]
-            old = pair_key(before, left)
+        if kept_length > begin:
+            previous = symbols[kept_length - 1]
+            old = _pair_key(previous, left)
             if old != key:
-                pairs.counts[slots[slot_of(slots, pairs.keys, old)] - 1] -= count
-            add_to_pair(slots, pairs, pair_key(before, new), count, word)
+                pairs.counts[slots[_slot_of(slots, pairs.keys, old)] - 1] -= count
+            _add_to_pair(slots, pairs, _pair_key(previous, new), count, word)
         if i + 2 < end:
-            after = symbols[i + 2]
-            old = pair_key(right, after)
+            following = symbols[i + 2]
+            old = _pair_key(right, following)
             if old != key:
-                pairs.counts[slots[slot_of(slots, pairs.keys, old)] - 1] -= count
-            add_to_pair(slots, pairs, pair_key(new, after), count, word)
-        symbols[out] = new
-        out += 1
+                pairs.counts[slots[_slot_of(slots, pairs.keys, old)] - 1] -= count
+            _add_to_pair(slots, pairs, _pair_key(new, following), count, word)
+        symbols[kept_length] = new
+        kept_length += 1
         i += 2
-    return out - begin
+    return kept_length - begin
 
 
 @compiled
@@ -202,23 +205,23 @@ def learn_merges(symbols, starts, counts, n_base, max_merges, min_count):
     lengths = np.empty(len(counts), np.int64)
     for w in range(len(counts)):
         lengths[w] = starts[w + 1] - starts[w]
-        slots = slots_with_room(slots, pairs, lengths[w])
+        slots = _slots_with_room(slots, pairs, lengths[w])
         for i in range(starts[w], starts[w + 1] - 1):
-            key = pair_key(symbols[i], symbols[i + 1])
-            add_to_pair(slots, pairs, key, counts[w], w)
+            key = _pair_key(symbols[i], symbols[i + 1])
+            _add_to_pair(slots, pairs, key, counts[w], w)
     for i in range(pairs.sizes[0]):
-        push_pair(heap, pairs.counts[i], pairs.keys[i])
+        _push_pair(heap, pairs.counts[i], pairs.keys[i])
     merges = np.empty((max_merges, 2), np.int32)
     m = 0
     while m < max_merges and heap.size[0]:
         count = heap.counts[0]
         key = heap.keys[0]
-        drop_first_pair(heap)
-        pair = np.int64(slots[slot_of(slots, pairs.keys, key)]) - 1
+        _drop_first_pair(heap)
+        pair = np.int64(slots[_slot_of(slots, pairs.keys, key)]) - 1
         present = pairs.counts[pair]
         if count != present:
             if present > 0:
-                push_pair(heap, present, key)
+                _push_pair(heap, present, key)
             continue
         if count < min_count:
             break
@@ -235,13 +238,13 @@ def learn_merges(symbols, starts, counts, n_base, max_merges, min_count):
         while entry:
             w = np.int64(pairs.entry_words[entry - 1])
             entry = pairs.entry_next[entry - 1]
-            slots = slots_with_room(slots, pairs, 2 * lengths[w])
-            lengths[w] = merge_word(
+            slots = _slots_with_room(slots, pairs, 2 * lengths[w])
+            lengths[w] = _merge_word(
                 symbols, starts[w], lengths[w], merged, slots, pairs, counts[w], w
             )
         for i in range(first_new, pairs.sizes[0]):
             if pairs.counts[i] > 0:
-                push_pair(heap, pairs.counts[i], pairs.keys[i])
+                _push_pair(heap, pairs.counts[i], pairs.keys[i])
     return merges[:m]
 
 
@@ -261,32 +264,34 @@ NO_RANK = 2**31 - 1
 def fill_merge_slots(slots, keys):
     """Place pairs in an empty hash table."""
     for i in range(len(keys)):
-        slots[slot_of(slots, keys, keys[i])] = i + 1
+        slots[_slot_of(slots, keys, keys[i])] = i + 1
 
 
 @compiled(inner=True)
-def merge_index(table, left, right):
+def _merge_index(table, left, right):
     """Index of the merge of a pair, or -1."""
     return (
-        np.int64(table.slots[slot_of(table.slots, table.keys, pair_key(left, right))])
+        np.int64(table.slots[_slot_of(table.slots, table.keys, _pair_key(left, right))])
         - 1
     )
 
 
 @compiled(inner=True)
-def encode_short(table, tokens, n):
+def _encode_short(table, tokens, n):
     """Merge tokens[:n] in place, lowest rank first; how many are left. O(n^2)."""
     while n > 1:
         best = np.int64(-1)
         rank = np.int64(NO_RANK)
         for i in range(n - 1):
-            j = merge_index(table, tokens[i], tokens[i + 1])
+            j = _merge_index(table, tokens[i], tokens[i + 1])
             if j >= 0 and table.ranks[j] < rank:
                 rank = np.int64(table.ranks[j])
                 best = np.int64(i)
         if best < 0:
             break
-        tokens[best] = table.results[merge_index(table, tokens[best], tokens[best + 1])]
+        tokens[best] = table.results[
+            _merge_index(table, tokens[best], tokens[best + 1])
+        ]
         n -= 1
         for i in range(best + 1, n):
             tokens[i] = tokens[i + 1]
@@ -294,71 +299,71 @@ def encode_short(table, tokens, n):
 
 
 @compiled(inner=True)
-def push_merge(heap, rank, place):
+def _push_merge(heap, rank, place):
     """Add a merge to the heap: lowest rank first, then leftmost."""
     value = (np.uint64(rank) << np.uint64(32)) | np.uint64(place)
-    at = np.int64(heap[0])  # heap[0] is the size, entries begin at 1
-    heap[0] = np.uint64(at + 1)
-    at += 1
-    while at > 1 and value < heap[at // 2]:
-        heap[at] = heap[at // 2]
-        at //= 2
-    heap[at] = value
+    slot = np.int64(heap[0])  # heap[0] is the size, entries begin at 1
+    heap[0] = np.uint64(slot + 1)
+    slot += 1
+    while slot > 1 and value < heap[slot // 2]:
+        heap[slot] = heap[slot // 2]
+        slot //= 2
+    heap[slot] = value
 
 
 @compiled(inner=True)
-def pop_merge(heap):
+def _pop_merge(heap):
     """Remove and return the first merge."""
     first = heap[1]
     size = np.int64(heap[0])
     value = heap[size]
     size -= 1
     heap[0] = np.uint64(size)
-    at = 1
-    while 2 * at <= size:
-        child = 2 * at
+    slot = 1
+    while 2 * slot <= size:
+        child = 2 * slot
         if child < size and heap[child + 1] < heap[child]:
             child += 1
         if value <= heap[child]:
             break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = value
+        heap[slot] = heap[child]
+        slot = child
+    heap[slot] = value
     return first
 
 
 @compiled(inner=True, refcount=True)
-def encode_long(table, tokens, n):
+def _encode_long(table, tokens, n):
     """Encode long words with a linked list and a heap. O(n log n)."""
     following = np.arange(1, n + 1)
-    before = np.arange(-1, n - 1)
+    preceding = np.arange(-1, n - 1)
     heap = np.empty(3 * n + 1, np.uint64)
     heap[0] = 0
     for i in range(n - 1):
-        j = merge_index(table, tokens[i], tokens[i + 1])
+        j = _merge_index(table, tokens[i], tokens[i + 1])
         if j >= 0:
-            push_merge(heap, table.ranks[j], i)
+            _push_merge(heap, table.ranks[j], i)
     while heap[0]:
-        value = pop_merge(heap)
+        value = _pop_merge(heap)
         i = np.int64(value & np.uint64(0xFFFFFFFF))
         k = following[i]
         if tokens[i] < 0 or k >= n:
             continue
-        j = merge_index(table, tokens[i], tokens[k])
+        j = _merge_index(table, tokens[i], tokens[k])
         if j < 0 or table.ranks[j] != np.int64(value >> np.uint64(32)):
             continue  # one of the two has been merged with another since
         tokens[i] = table.results[j]
         tokens[k] = -1
         following[i] = following[k]
         if following[k] < n:
-            before[following[k]] = i
-            j = merge_index(table, tokens[i], tokens[following[k]])
+            preceding[following[k]] = i
+            j = _merge_index(table, tokens[i], tokens[following[k]])
             if j >= 0:
-                push_merge(heap, table.ranks[j], i)
-        if before[i] >= 0:
-            j = merge_index(table, tokens[before[i]], tokens[i])
+                _push_merge(heap, table.ranks[j], i)
+        if preceding[i] >= 0:
+            j = _merge_index(table, tokens[preceding[i]], tokens[i])
             if j >= 0:
-                push_merge(heap, table.ranks[j], before[i])
+                _push_merge(heap, table.ranks[j], preceding[i])
     m = 0
     for i in range(n):
         if tokens[i] >= 0:
@@ -376,9 +381,9 @@ def encode_pieces(data, starts, ends, byte_tokens, table, longest, out, out_ends
         for i in range(size):
             out[n + i] = byte_tokens[data[starts[p] + i]]
         if size <= longest:
-            n += encode_short(table, out[n : n + size], size)
+            n += _encode_short(table, out[n : n + size], size)
         else:
-            n += encode_long(table, out[n : n + size], size)
+            n += _encode_long(table, out[n : n + size], size)
         out_ends[p] = n
     return n
 

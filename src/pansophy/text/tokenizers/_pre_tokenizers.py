@@ -13,18 +13,18 @@ QUOTE, BLANK, NEWLINE, RETURN = 0x27, 0x20, 0x0A, 0x0D
 
 
 @compiled(inner=True)
-def byte_length(c):
+def _byte_length(c):
     """Bytes of a code point in UTF-8."""
     return 1 + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000)
 
 
 @compiled(inner=True)
-def lower_ascii(c):
+def _lower_ascii(c):
     return c + np.uint32(32) if 65 <= c <= 90 else c
 
 
 @compiled(inner=True)
-def contraction_length(chars, at, n, any_case):
+def _contraction_length(chars, at, n, any_case):
     """Length of 's, 't, 're, 've, 'm, 'll or 'd at a quotation mark, else 0."""
     if at + 1 >= n:
         return 0
@@ -32,8 +32,8 @@ def contraction_length(chars, at, n, any_case):
     b = chars[at + 2] if at + 2 < n else np.uint32(0)
     if any_case:
         # the long s is an s and the Kelvin sign no letter of these
-        a = np.uint32(115) if a == 0x17F else lower_ascii(a)
-        b = lower_ascii(b)
+        a = np.uint32(115) if a == 0x17F else _lower_ascii(a)
+        b = _lower_ascii(b)
     if a == 115 or a == 116 or a == 109 or a == 100:  # s t m d
         return 2
     if (a == 114 and b == 101) or (a == 118 and b == 101) or (a == 108 and b == 108):
@@ -42,58 +42,58 @@ def contraction_length(chars, at, n, any_case):
 
 
 @compiled(inner=True)
-def run_end(chars, classes, at, n, kind):
+def _run_end(chars, classes, start, n, kind):
     """End of a run of code points of one class."""
-    while at < n and classes[chars[at]] == kind:
-        at += 1
-    return at
+    while start < n and classes[chars[start]] == kind:
+        start += 1
+    return start
 
 
 @compiled(inner=True)
-def end_of_spaces(chars, classes, at, n):
+def _end_of_spaces(chars, classes, at, n):
     """End of white space that leaves its last character to a word after it."""
-    end = run_end(chars, classes, at, n, SPACE)
+    end = _run_end(chars, classes, at, n, SPACE)
     return end if end == n or end == at + 1 else end - 1
 
 
 @compiled(inner=True)
-def gpt2_piece(chars, classes, at, n):
+def _gpt2_piece(chars, classes, at, n):
     """The end of the piece of GPT-2's rule that begins at `at`."""
     c = chars[at]
     if c == QUOTE:
-        size = contraction_length(chars, at, n, False)
+        size = _contraction_length(chars, at, n, False)
         if size:
             return at + size
     start = at + 1 if c == BLANK and at + 1 < n else at
     kind = classes[chars[start]]
     if kind != SPACE:
-        return run_end(chars, classes, start, n, kind)
-    return end_of_spaces(chars, classes, at, n)
+        return _run_end(chars, classes, start, n, kind)
+    return _end_of_spaces(chars, classes, at, n)
 
 
 @compiled(inner=True)
-def gpt4_piece(chars, classes, at, n):
+def _gpt4_piece(chars, classes, at, n):
     """The end of the piece of GPT-4's rule that begins at `at`."""
     c = chars[at]
     kind = classes[c]
     if c == QUOTE:
-        size = contraction_length(chars, at, n, True)
+        size = _contraction_length(chars, at, n, True)
         if size:
             return at + size
     if kind == LETTER:
-        return run_end(chars, classes, at, n, LETTER)
+        return _run_end(chars, classes, at, n, LETTER)
     may_lead = kind != NUMBER and c != NEWLINE and c != RETURN
     if may_lead and at + 1 < n and classes[chars[at + 1]] == LETTER:
-        return run_end(chars, classes, at + 1, n, LETTER)
+        return _run_end(chars, classes, at + 1, n, LETTER)
     if kind == NUMBER:
-        return min(run_end(chars, classes, at, n, NUMBER), at + 3)
+        return min(_run_end(chars, classes, at, n, NUMBER), at + 3)
     start = at + 1 if c == BLANK and at + 1 < n else at
     if classes[chars[start]] == OTHER:
-        end = run_end(chars, classes, start, n, OTHER)
+        end = _run_end(chars, classes, start, n, OTHER)
         while end < n and (chars[end] == NEWLINE or chars[end] == RETURN):
             end += 1
         return end
-    end = run_end(chars, classes, at, n, SPACE)
+    end = _run_end(chars, classes, at, n, SPACE)
     for i in range(end - 1, at - 1, -1):  # up to the last end of a line
         if chars[i] == NEWLINE or chars[i] == RETURN:
             return i + 1
@@ -101,33 +101,35 @@ def gpt4_piece(chars, classes, at, n):
 
 
 @compiled(inner=True)
-def word_piece(chars, classes, at, n):
+def _word_piece(chars, classes, start, n):
     """The end of a run of letters and digits, of other signs, or of white space."""
-    kind = classes[chars[at]]
+    kind = classes[chars[start]]
     if kind != LETTER and kind != NUMBER:
-        return run_end(chars, classes, at, n, kind)
-    while at < n and (classes[chars[at]] == LETTER or classes[chars[at]] == NUMBER):
-        at += 1
-    return at
+        return _run_end(chars, classes, start, n, kind)
+    while start < n and (
+        classes[chars[start]] == LETTER or classes[chars[start]] == NUMBER
+    ):
+        start += 1
+    return start
 
 
 @compiled
 def split_pieces(chars, classes, rule, ends):
     """Ends in bytes of the pieces of a text; rule 0 is GPT-2's, 1 GPT-4's, 2 words."""
     n = len(chars)
-    at = 0
+    start = 0
     position = 0
     count = 0
-    while at < n:
+    while start < n:
         if rule == 0:
-            end = gpt2_piece(chars, classes, at, n)
+            end = _gpt2_piece(chars, classes, start, n)
         elif rule == 1:
-            end = gpt4_piece(chars, classes, at, n)
+            end = _gpt4_piece(chars, classes, start, n)
         else:
-            end = word_piece(chars, classes, at, n)
-        for i in range(at, end):
-            position += byte_length(chars[i])
+            end = _word_piece(chars, classes, start, n)
+        for i in range(start, end):
+            position += _byte_length(chars[i])
         ends[count] = position
         count += 1
-        at = end
+        start = end
     return count

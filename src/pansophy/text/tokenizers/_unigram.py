@@ -32,22 +32,22 @@ class Substrings(NamedTuple):
 
 
 @compiled(inner=True)
-def place_of_child(keys, key):
+def _place_of_child(keys, key):
     """Slot of a child's key in the hash table, or the empty one for it."""
     mask = np.uint64(len(keys) - 1)
     h = key * np.uint64(0x9E3779B97F4A7C15)
-    at = (h ^ (h >> np.uint64(31))) & mask
-    while keys[at] != 0 and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
+    slot = (h ^ (h >> np.uint64(31))) & mask
+    while keys[slot] != 0 and keys[slot] != key:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @compiled(inner=True)
-def child_node(trie, node, byte):
+def _child_node(trie, node, byte):
     """The child of a node, or -1."""
     key = np.uint64(256 * node + byte + 1)
-    at = place_of_child(trie.keys, key)
-    return np.int64(trie.children[at]) if trie.keys[at] == key else np.int64(-1)
+    slot = _place_of_child(trie.keys, key)
+    return np.int64(trie.children[slot]) if trie.keys[slot] == key else np.int64(-1)
 
 
 @compiled
@@ -58,18 +58,18 @@ def fill_trie(data, bounds, trie):
         node = np.int64(0)
         for i in range(bounds[t], bounds[t + 1]):
             key = np.uint64(256 * node + data[i] + 1)
-            at = place_of_child(trie.keys, key)
-            if trie.keys[at] == 0:
-                trie.keys[at] = key
-                trie.children[at] = nodes
+            slot = _place_of_child(trie.keys, key)
+            if trie.keys[slot] == 0:
+                trie.keys[slot] = key
+                trie.children[slot] = nodes
                 nodes += 1
-            node = np.int64(trie.children[at])
+            node = np.int64(trie.children[slot])
         trie.token[node] = t
     return nodes
 
 
 @compiled(inner=True)
-def same_bytes(data, i, j, length):
+def _same_bytes(data, i, j, length):
     k = 0
     while k < length and data[i + k] == data[j + k]:
         k += 1
@@ -77,32 +77,32 @@ def same_bytes(data, i, j, length):
 
 
 @compiled(inner=True)
-def place_of_run(slots, hashes, runs, data, start, length, h):
+def _place_of_run(slots, hashes, runs, data, start, length, h):
     """The place of a run in the hash table, or the empty place for it."""
     mask = np.uint64(len(slots) - 1)
-    at = (h ^ (h >> np.uint64(29))) & mask
-    while slots[at] >= 0:
-        r = slots[at]
+    slot = (h ^ (h >> np.uint64(29))) & mask
+    while slots[slot] >= 0:
+        r = slots[slot]
         if (
             hashes[r] == h
             and runs.lengths[r] == length
-            and same_bytes(data, runs.starts[r], start, length)
+            and _same_bytes(data, runs.starts[r], start, length)
         ):
             break
-        at = (at + np.uint64(1)) & mask
-    return at
+        slot = (slot + np.uint64(1)) & mask
+    return slot
 
 
 @compiled(inner=True, refcount=True)
-def larger_slots(slots, hashes, n):
+def _larger_slots(slots, hashes, n):
     """A hash table of twice the size with the n runs there are."""
     out = np.full(2 * len(slots), -1, np.int64)
     mask = np.uint64(len(out) - 1)
     for r in range(n):
-        at = (hashes[r] ^ (hashes[r] >> np.uint64(29))) & mask
-        while out[at] >= 0:
-            at = (at + np.uint64(1)) & mask
-        out[at] = r
+        slot = (hashes[r] ^ (hashes[r] >> np.uint64(29))) & mask
+        while out[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        out[slot] = r
     return out
 
 
@@ -123,24 +123,24 @@ def count_substrings(data, bounds, counts, longest, runs, hashes):
                 length = end + 1 - start
                 if length < 2:
                     continue
-                at = place_of_run(slots, hashes, runs, data, start, length, h)
-                r = slots[at]
+                slot = _place_of_run(slots, hashes, runs, data, start, length, h)
+                r = slots[slot]
                 if r >= 0:
                     runs.counts[r] += counts[p]
                     continue
-                slots[at] = n
+                slots[slot] = n
                 hashes[n] = h
                 runs.starts[n] = start
                 runs.lengths[n] = length
                 runs.counts[n] = counts[p]
                 n += 1
                 if 2 * n > len(slots):
-                    slots = larger_slots(slots, hashes, n)
+                    slots = _larger_slots(slots, hashes, n)
     return n
 
 
 @compiled(inner=True)
-def log_add(a, b):
+def _log_add(a, b):
     """log(exp a + exp b)."""
     if a == -np.inf:
         return b
@@ -149,7 +149,7 @@ def log_add(a, b):
 
 
 @compiled(inner=True)
-def best_arcs(trie, scores, piece, banned, best, arc):
+def _best_arcs(trie, scores, piece, banned, best, arc):
     """Best score and last token of the paths to every place of a piece.
 
     Of equally good tokens the longest is taken. `banned` is a token to do without.
@@ -162,7 +162,7 @@ def best_arcs(trie, scores, piece, banned, best, arc):
     for i in range(n):
         node = np.int64(0)
         for j in range(i, n):
-            node = child_node(trie, node, piece[j])
+            node = _child_node(trie, node, piece[j])
             if node < 0:
                 break
             t = trie.token[node]
@@ -185,29 +185,29 @@ def best_segmentations(trie, scores, sizes, data, bounds, out, ends):
     n = 0
     for p in range(len(bounds) - 1):
         piece = data[bounds[p] : bounds[p + 1]]
-        best_arcs(trie, scores, piece, -1, best, arc)
-        n += write_path(sizes, arc, len(piece), out[n:])
+        _best_arcs(trie, scores, piece, -1, best, arc)
+        n += _write_path(sizes, arc, len(piece), out[n:])
         ends[p] = n
     return n
 
 
 @compiled(inner=True)
-def write_path(sizes, arc, end, out):
+def _write_path(sizes, arc, end, out):
     """Follow the last tokens back from `end`; the number of tokens."""
     n = 0
-    at = end
-    while at > 0:
-        at -= sizes[arc[at]]
+    position = end
+    while position > 0:
+        position -= sizes[arc[position]]
         n += 1
-    at = end
+    position = end
     for k in range(n - 1, -1, -1):
-        out[k] = arc[at]
-        at -= sizes[arc[at]]
+        out[k] = arc[position]
+        position -= sizes[arc[position]]
     return n
 
 
 @compiled(inner=True)
-def forward_sums(trie, scores, piece, alpha):
+def _forward_sums(trie, scores, piece, alpha):
     """alpha_j = log of the summed probability of all segmentations up to j."""
     n = len(piece)
     alpha[0] = 0.0
@@ -216,12 +216,12 @@ def forward_sums(trie, scores, piece, alpha):
     for i in range(n):
         node = np.int64(0)
         for j in range(i, n):
-            node = child_node(trie, node, piece[j])
+            node = _child_node(trie, node, piece[j])
             if node < 0:
                 break
             t = trie.token[node]
             if t >= 0:
-                alpha[j + 1] = log_add(alpha[j + 1], alpha[i] + scores[t])
+                alpha[j + 1] = _log_add(alpha[j + 1], alpha[i] + scores[t])
 
 
 @compiled
@@ -236,7 +236,7 @@ def expected_token_counts(trie, scores, data, bounds, counts, out):
     for p in range(len(counts)):
         piece = data[bounds[p] : bounds[p + 1]]
         n = len(piece)
-        forward_sums(trie, scores, piece, alpha)
+        _forward_sums(trie, scores, piece, alpha)
         total = alpha[n]
         value += counts[p] * total
         beta[n] = 0.0
@@ -244,15 +244,15 @@ def expected_token_counts(trie, scores, data, bounds, counts, out):
             beta[i] = -np.inf
             node = np.int64(0)
             for j in range(i, n):
-                node = child_node(trie, node, piece[j])
+                node = _child_node(trie, node, piece[j])
                 if node < 0:
                     break
                 t = trie.token[node]
                 if t < 0:
                     continue
-                after = scores[t] + beta[j + 1]
-                beta[i] = log_add(beta[i], after)
-                out[t] += counts[p] * math.exp(alpha[i] + after - total)
+                log_tail = scores[t] + beta[j + 1]
+                beta[i] = _log_add(beta[i], log_tail)
+                out[t] += counts[p] * math.exp(alpha[i] + log_tail - total)
     return value
 
 
@@ -266,11 +266,11 @@ def best_token_counts(trie, scores, sizes, data, bounds, counts, out):
     arc = np.empty(longest + 1, np.int32)
     for p in range(len(counts)):
         piece = data[bounds[p] : bounds[p + 1]]
-        best_arcs(trie, scores, piece, -1, best, arc)
-        at = len(piece)
-        while at > 0:
-            out[arc[at]] += counts[p]
-            at -= sizes[arc[at]]
+        _best_arcs(trie, scores, piece, -1, best, arc)
+        position = len(piece)
+        while position > 0:
+            out[arc[position]] += counts[p]
+            position -= sizes[arc[position]]
 
 
 @compiled
@@ -283,7 +283,7 @@ def scores_without(trie, scores, data, bounds, out):
     arc = np.empty(longest + 1, np.int32)
     for t in range(len(out)):
         piece = data[bounds[t] : bounds[t + 1]]
-        best_arcs(trie, scores, piece, t, best, arc)
+        _best_arcs(trie, scores, piece, t, best, arc)
         out[t] = best[len(piece)]
 
 
@@ -306,34 +306,34 @@ def sampled_segmentations(trie, scores, sizes, data, ends, stream, out):
     for p in range(len(ends)):
         piece = data[start : ends[p]]
         start = ends[p]
-        forward_sums(trie, scores, piece, alpha)
-        at = len(piece)
-        while at > 0:
+        _forward_sums(trie, scores, piece, alpha)
+        position = len(piece)
+        while position > 0:
             left = random_uniform(stream)
             chosen = np.int64(-1)
-            for i in range(at - 1, -1, -1):
-                t = token_between(trie, piece, i, at)
+            for i in range(position - 1, -1, -1):
+                t = _token_between(trie, piece, i, position)
                 if t < 0:
                     continue
                 if chosen < 0:
                     chosen = t
-                share = math.exp(alpha[i] + scores[t] - alpha[at])
+                share = math.exp(alpha[i] + scores[t] - alpha[position])
                 if left < share:
                     chosen = t
                     break
                 left -= share
-            arc[at] = chosen
-            at -= sizes[chosen]
-        n += write_path(sizes, arc, len(piece), out[n:])
+            arc[position] = chosen
+            position -= sizes[chosen]
+        n += _write_path(sizes, arc, len(piece), out[n:])
     return n
 
 
 @compiled(inner=True)
-def token_between(trie, piece, i, j):
+def _token_between(trie, piece, i, j):
     """The token piece[i:j], or -1."""
     node = np.int64(0)
     for k in range(i, j):
-        node = child_node(trie, node, piece[k])
+        node = _child_node(trie, node, piece[k])
         if node < 0:
             return np.int64(-1)
     return np.int64(trie.token[node])

@@ -63,9 +63,9 @@ class PieceCounts:
     def add(self, text, rule):
         """Count the pieces of one more text."""
         ids = self.table.add_bytes(*split_text(text, rule))
-        more = np.bincount(ids, minlength=len(self.table))
-        more[: len(self.counts)] += self.counts
-        self.counts = more
+        new_counts = np.bincount(ids, minlength=len(self.table))
+        new_counts[: len(self.counts)] += self.counts
+        self.counts = new_counts
 
 
 class PieceTokens(NamedTuple):
@@ -109,11 +109,11 @@ class PieceEncoder:
         return out
 
     def _add(self, tokens, ends):
-        at = len(self.tokens)
+        offset = len(self.tokens)
         self.tokens = np.concatenate([self.tokens, tokens])
         starts = np.concatenate([[0], ends[:-1]])
-        self.starts = np.concatenate([self.starts, starts + at])
-        self.ends = np.concatenate([self.ends, ends + at])
+        self.starts = np.concatenate([self.starts, starts + offset])
+        self.ends = np.concatenate([self.ends, ends + offset])
 
 
 ENCODERS: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -224,8 +224,8 @@ class AbstractByteTokenizer(TextInput, Estimator):
             if special is not None:
                 ids.append(np.array([special], np.int32))
             elif part:
-                whole = self.pre_tokenizer == "bytes"  # which is one piece
-                for block in [part] if whole else blocks_at_spaces(part):
+                is_one_piece = self.pre_tokenizer == "bytes"  # which is one piece
+                for block in [part] if is_one_piece else blocks_at_spaces(part):
                     ids.append(encode(split_text(block, self.pre_tokenizer)))
         result = np.concatenate(ids) if ids else np.empty(0, np.int32)
         return Encoding(result, np.concatenate([[0], np.cumsum(self._sizes()[result])]))
@@ -240,25 +240,25 @@ class AbstractByteTokenizer(TextInput, Estimator):
         unknown = [t for t in allowed if t not in self.special_tokens]
         if unknown:
             raise ParameterError(f"special tokens {unknown} are not known.")
-        at = 0
+        position = 0
         while allowed:
-            results = [(text.find(t, at), -len(t), t) for t in allowed]
+            results = [(text.find(t, position), -len(t), t) for t in allowed]
             results = [f for f in results if f[0] >= 0]
             if not results:
                 break
-            where, _, token = min(results)
-            yield text[at:where], None
+            place, _, token = min(results)
+            yield text[position:place], None
             yield "", self.n_ordinary_ + list(self.special_tokens).index(token)
-            at = where + len(token)
-        yield text[at:], None
+            position = place + len(token)
+        yield text[position:], None
 
     def decode_bytes(self, ids) -> bytes:
         """The bytes of tokens."""
         check_is_fitted(self, "tokens_")
         tokens = self.tokens_
         numbers = np.asarray(ids)
-        whole = numbers.dtype.kind in "iu" or not numbers.size
-        if not whole or (numbers < 0).any() or (numbers >= len(tokens)).any():
+        is_integer = numbers.dtype.kind in "iu" or not numbers.size
+        if not is_integer or (numbers < 0).any() or (numbers >= len(tokens)).any():
             raise ValueError(f"ids must be below {len(tokens)}, whole and at least 0.")
         return b"".join([tokens[i] for i in numbers.astype(np.int64)])
 
@@ -284,10 +284,10 @@ def write_byte_level_file(path, tokenizer, model) -> None:
             'files of tokenizers need pre_tokenizer "gpt2", "gpt4" or "bytes".'
         )
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-    before = {**byte_level, "use_regex": tokenizer.pre_tokenizer == "gpt2"}
+    pre_tokenizer = {**byte_level, "use_regex": tokenizer.pre_tokenizer == "gpt2"}
     if tokenizer.pre_tokenizer == "gpt4":
         split = {"type": "Split", "pattern": {"Regex": GPT4_PATTERN}, **ISOLATED}
-        before = {"type": "Sequence", "pretokenizers": [split, before]}
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, pre_tokenizer]}
     content = {
         "version": "1.0",
         "added_tokens": [
@@ -297,7 +297,7 @@ def write_byte_level_file(path, tokenizer, model) -> None:
             }
             for i, token in enumerate(tokenizer.special_tokens)
         ],
-        "pre_tokenizer": before,
+        "pre_tokenizer": pre_tokenizer,
         "decoder": {**byte_level, "use_regex": True},
         "model": model,
     }  # fmt: skip
@@ -334,7 +334,7 @@ def wrong_content_as_one_sentence(path, kind):
         ) from error
 
 
-def pre_tokenizer_of_file(path, pre, kind) -> Literal["gpt2", "gpt4", "bytes"]:
+def _pre_tokenizer_of_file(path, pre, kind) -> Literal["gpt2", "gpt4", "bytes"]:
     """The name of the pre-tokeniser that a file of tokenizers describes."""
     parts = pre["pretokenizers"] if pre.get("type") == "Sequence" else [pre]
     *splits, last = parts
@@ -369,7 +369,7 @@ def read_byte_level_file(path, kind) -> ByteLevelFile:
     model = content["model"]
     if model.get("type") != kind:
         raise ValueError(f"{path} is not a byte-level {kind} file of tokenizers.")
-    rule = pre_tokenizer_of_file(path, content.get("pre_tokenizer") or {}, kind)
+    rule = _pre_tokenizer_of_file(path, content.get("pre_tokenizer") or {}, kind)
     if normalizer := content.get("normalizer"):
         raise ValueError(
             f"{path} has a normalizer ({normalizer.get('type')}), which {kind} has not."
@@ -396,9 +396,9 @@ def blocks_at_spaces(text):
 
     That is at a space between two letters.
     """
-    at = 0
-    while len(text) - at > BLOCK:
-        end = at + BLOCK
+    start = 0
+    while len(text) - start > BLOCK:
+        end = start + BLOCK
         while end < len(text):
             end = text.find(" ", end)
             if end < 0:
@@ -407,7 +407,7 @@ def blocks_at_spaces(text):
                 break
             else:
                 end += 1
-        yield text[at:end]
-        at = end
-    if at < len(text):
-        yield text[at:]
+        yield text[start:end]
+        start = end
+    if start < len(text):
+        yield text[start:]

@@ -53,7 +53,7 @@ __all__ = ["BPE", "BYTES_BY_ID", "ID_OF_BYTE", "Encoding"]
 LONGEST_SCAN = 64  # bytes of a piece from which on a heap is quicker than scanning
 
 
-def encode_by_merges(data, bounds, *, byte_tokens, merges: MergeTable) -> PieceTokens:
+def _encode_by_merges(data, bounds, *, byte_tokens, merges: MergeTable) -> PieceTokens:
     """Tokens of pieces of bytes, by merging."""
     out = np.empty(len(data), np.int32)
     ends = np.empty(len(bounds) - 1, np.int64)
@@ -63,7 +63,7 @@ def encode_by_merges(data, bounds, *, byte_tokens, merges: MergeTable) -> PieceT
     return PieceTokens(out[:n], ends)
 
 
-def merges_are_sound(model) -> bool:
+def _merges_are_sound(model) -> bool:
     """Whether tokens are bytes, with all single ones, and merges are of tokens."""
     if not hasattr(model, "tokens_"):
         return True
@@ -76,7 +76,7 @@ def merges_are_sound(model) -> bool:
 
 
 @saved_state(
-    check=merges_are_sound,
+    check=_merges_are_sound,
     merges_=IntArray("merges", 2, low=0, dtype=np.int32, optional=True),
     tokens_=Each(AnyValue()),
     n_ordinary_=Whole(low=256),
@@ -137,18 +137,18 @@ class BPE(AbstractByteTokenizer):
         index = {token: i for i, token in enumerate(ordinary)}
         byte_tokens = [index[bytes([b])] for b in range(256)]
         if self.merges_ is None:
-            made = merges_of_tokens(ordinary, index)
+            table = _merges_of_tokens(ordinary, index)
         else:
             left, right = self.merges_.T.astype(np.uint64)
             n = len(self.merges_)
             results = np.arange(256, 256 + n, dtype=np.int32)
             ranks = np.arange(n, dtype=np.int32)
-            made = merge_table((left << np.uint64(32)) | right, results, ranks)
+            table = _merge_table((left << np.uint64(32)) | right, results, ranks)
         return PieceEncoder(
             partial(
-                encode_by_merges,
+                _encode_by_merges,
                 byte_tokens=np.array(byte_tokens, np.int32),
-                merges=made,
+                merges=table,
             )
         )
 
@@ -184,7 +184,7 @@ class BPE(AbstractByteTokenizer):
         ordered = [bytes([b]) for b in BYTES_BY_ID]
         ordered += [left + right for left, right in merges]
         if [index.get(token) for token in ordered] != list(range(len(ordered))):
-            raise ValueError(f"{path}: {why_ids_differ(index)}.")
+            raise ValueError(f"{path}: {_why_ids_differ(index)}.")
         self = cls(
             len(ordered) + len(file.special_tokens),
             pre_tokenizer=file.pre_tokenizer,
@@ -233,7 +233,7 @@ class BPE(AbstractByteTokenizer):
         return self
 
 
-def why_ids_differ(index) -> str:
+def _why_ids_differ(index) -> str:
     """A phrase for a vocabulary that is not bytes and merges in order."""
     missing = [b for b in range(256) if bytes([b]) not in index]
     if missing:
@@ -244,14 +244,14 @@ def why_ids_differ(index) -> str:
     return "ids are not those of bytes and merges in order"
 
 
-def merge_table(keys, results, ranks) -> MergeTable:
+def _merge_table(keys, results, ranks) -> MergeTable:
     """The hash table of merges."""
     slots = np.zeros(1 << max(4, (2 * len(keys)).bit_length()), np.int32)
     loops.fill_merge_slots(slots, keys)
     return MergeTable(slots, keys, results, ranks)
 
 
-def merges_of_tokens(tokens, index) -> MergeTable:
+def _merges_of_tokens(tokens, index) -> MergeTable:
     """Merges of every two tokens whose bytes are a token, with its id as rank."""
     keys = []
     results = []
@@ -262,5 +262,5 @@ def merges_of_tokens(tokens, index) -> MergeTable:
             if left is not None and right is not None:
                 keys.append((left << 32) | right)
                 results.append(rank)
-    made = np.array(results, dtype=np.int32)
-    return merge_table(np.array(keys, dtype=np.uint64), made, made)
+    token_ids = np.array(results, dtype=np.int32)
+    return _merge_table(np.array(keys, dtype=np.uint64), token_ids, token_ids)

@@ -38,7 +38,7 @@ class NormalizedText(NamedTuple):
 
 
 @cache
-def composing_characters() -> frozenset[int]:
+def _composing_characters() -> frozenset[int]:
     """Code points that are no marks and may compose with the character before."""
     result = set(HANGUL)
     for c in range(0x110000):
@@ -49,26 +49,28 @@ def composing_characters() -> frozenset[int]:
     return frozenset(result)
 
 
-def begins_segment(character) -> bool:
+def _begins_segment(character) -> bool:
     """Whether normalisation does not look across the border before a character."""
     if character.isascii():
         return True
     first = unicodedata.normalize("NFKD", character)[0]
-    return not unicodedata.combining(first) and ord(first) not in composing_characters()
+    return (
+        not unicodedata.combining(first) and ord(first) not in _composing_characters()
+    )
 
 
-def text_segments(text):
+def _text_segments(text):
     """(start, segment) parts of a text that are normalised each by itself."""
     start = 0
     for i in range(1, len(text)):
-        if begins_segment(text[i]):
+        if _begins_segment(text[i]):
             yield start, text[start:i]
             start = i
     if text:
         yield start, text[start:]
 
 
-def is_mark(character) -> bool:
+def _is_mark(character) -> bool:
     return unicodedata.category(character)[0] == "M"
 
 
@@ -112,7 +114,7 @@ class Normalizer:
             text = text.lower() if text.isascii() else "".join(map(str.lower, text))
         if self.strip_accents and not text.isascii():
             parts = unicodedata.normalize("NFD", text)
-            text = "".join(c for c in parts if not is_mark(c))
+            text = "".join(c for c in parts if not _is_mark(c))
             text = unicodedata.normalize(FORMS[self.form or "nfc"], text)
         return text
 
@@ -124,18 +126,18 @@ class Normalizer:
     def with_places(self, text) -> NormalizedText:
         """The normalised text, and where its characters were."""
         if text.isascii():
-            made = self._normalize_segment(text)
-            return self._join_spaces(made, np.arange(len(text) + 1))
+            normalized = self._normalize_segment(text)
+            return self._join_spaces(normalized, np.arange(len(text) + 1))
         parts = []
         places = []
-        for start, segment in text_segments(text):
-            made = self._normalize_segment(segment)
-            parts.append(made)
-            if len(made) == len(segment):
-                places.extend(range(start, start + len(made)))
-            elif made:  # the first character stands for all of the segment
+        for start, segment in _text_segments(text):
+            normalized = self._normalize_segment(segment)
+            parts.append(normalized)
+            if len(normalized) == len(segment):
+                places.extend(range(start, start + len(normalized)))
+            elif normalized:  # the first character stands for all of the segment
                 end = start + len(segment)
-                places.extend([start] + [end] * (len(made) - 1))
+                places.extend([start] + [end] * (len(normalized) - 1))
             # what is left out belongs to the character before it
         return self._join_spaces("".join(parts), np.array([*places, len(text)]))
 
@@ -144,13 +146,15 @@ class Normalizer:
             return NormalizedText(text, places.astype(np.int64))
         kept = []
         for match in re.finditer(r"\s+|\S", text):
-            at = match.start()
-            inside = at > 0 and match.end() < len(text)
+            start = match.start()
+            inside = start > 0 and match.end() < len(text)
             if not match.group().isspace():
-                kept.append((match.group(), at))
+                kept.append((match.group(), start))
             elif inside:
-                kept.append((" ", at))
-        made = "".join(c for c, _ in kept)
+                kept.append((" ", start))
+        joined = "".join(c for c, _ in kept)
         last = len(text.rstrip()) if kept else len(text)
-        where = places[np.array([*(at for _, at in kept), last], dtype=np.int64)]
-        return NormalizedText(made, where.astype(np.int64))
+        source_places = places[
+            np.array([*(place for _, place in kept), last], dtype=np.int64)
+        ]
+        return NormalizedText(joined, source_places.astype(np.int64))

@@ -49,7 +49,7 @@ class Pieces(NamedTuple):
 
 
 @cache
-def character_classes(limit):
+def _character_classes(limit):
     """LETTER, NUMBER, SPACE or OTHER of every code point below a limit."""
     category = unicodedata.category
     classes = np.fromiter(
@@ -88,20 +88,20 @@ def split_text(text, rule="gpt2") -> Pieces:
     """
     if rule not in RULES:
         raise ParameterError(f"rule must be one of {sorted(RULES)}, got {rule!r}.")
-    data = bytes_of_text(check_string("text", text))
+    data = _bytes_of_text(check_string("text", text))
     if rule == "bytes" or not data:
         return Pieces(data, np.array([len(data)] if data else [], dtype=np.int64))
     chars = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    classes = character_classes(128 if text.isascii() else 0x110000)
+    classes = _character_classes(128 if text.isascii() else 0x110000)
     ends = np.empty(len(chars), np.int64)
     count = loops.split_pieces(chars, classes, RULES[rule], ends)
     ends = ends[:count].copy()
     if len(data) < int(ends[-1]):  # the loops count three bytes for an invalid one
-        ends = without_escapes(chars, ends)
+        ends = _without_escapes(chars, ends)
     return Pieces(data, ends)
 
 
-def bytes_of_text(text) -> bytes:
+def _bytes_of_text(text) -> bytes:
     """A text in UTF-8, with the bytes that `surrogateescape` had read as characters."""
     try:
         return text.encode("utf-8", "surrogateescape")
@@ -113,9 +113,9 @@ def bytes_of_text(text) -> bytes:
     )
 
 
-def without_escapes(chars, ends) -> np.ndarray:
+def _without_escapes(chars, ends) -> np.ndarray:
     """Ends of pieces in bytes, of which escaped ones are one and not three."""
     sizes = 1 + (chars >= 0x80) + (chars >= 0x800) + (chars >= 0x10000)
     escaped = (chars >= 0xDC80) & (chars <= 0xDCFF)
-    at = np.searchsorted(np.cumsum(sizes), ends)
-    return np.cumsum(np.where(escaped, 1, sizes))[at]
+    piece_index = np.searchsorted(np.cumsum(sizes), ends)
+    return np.cumsum(np.where(escaped, 1, sizes))[piece_index]

@@ -37,7 +37,7 @@ def check_text(text) -> str:
     return text
 
 
-def split_words(text):
+def _split_words(text):
     """Words of a text, and where each ends in its bytes; spaces are left out."""
     pieces = split_text(text, "words")
     words = [piece.decode("utf-8", "surrogatepass") for piece in pieces.texts()]
@@ -45,28 +45,28 @@ def split_words(text):
     return [words[i] for i in kept], pieces.ends[kept]
 
 
-def split_characters(text):
+def _split_characters(text):
     """Characters of a text, and where each ends in its bytes."""
     sizes = [len(c.encode("utf-8", "surrogatepass")) for c in text]
     return list(text), np.cumsum(sizes, dtype=np.int64)
 
 
-def split_bytes(text):
+def _split_bytes(text):
     """Bytes of a text as numbers, and where each ends."""
     data = text.encode("utf-8", "surrogatepass")
     return list(data), np.arange(1, len(data) + 1)
 
 
-UNITS = {"words": split_words, "characters": split_characters, "bytes": split_bytes}
+UNITS = {"words": _split_words, "characters": _split_characters, "bytes": _split_bytes}
 
 
-def byte_starts(text):
+def _byte_starts(text):
     """Byte offsets of the characters of a text, and of its end."""
-    _, ends = split_characters(text)
+    _, ends = _split_characters(text)
     return np.concatenate([[0], ends]).astype(np.int64)
 
 
-def are_texts_or_bytes(tokenizer) -> bool:
+def _are_texts_or_bytes(tokenizer) -> bool:
     """Whether the tokens of a loaded tokeniser are distinct texts, or all bytes."""
     if not hasattr(tokenizer, "tokens_"):
         return True
@@ -76,7 +76,7 @@ def are_texts_or_bytes(tokenizer) -> bool:
 
 
 @saved_state(
-    check=are_texts_or_bytes,
+    check=_are_texts_or_bytes,
     tokens_=Each(AnyValue()),
     model_=Part(AbstractByteTokenizer, optional=True),
 )
@@ -209,11 +209,11 @@ class Tokenizer(TextInput, Estimator):
             offsets = np.concatenate([[0], ends]).astype(np.int64)
         if places is not None:
             # a place inside a character is that of the character
-            at = np.searchsorted(byte_starts(plain), offsets, side="right") - 1
-            offsets = byte_starts(text)[places[at]]
+            character = np.searchsorted(_byte_starts(plain), offsets, side="right") - 1
+            offsets = _byte_starts(text)[places[character]]
         if self.add_ends:
-            around = vocabulary.ids([self.start, self.end])
-            ids = np.concatenate([around[:1], ids, around[1:]])
+            border_ids = vocabulary.ids([self.start, self.end])
+            ids = np.concatenate([border_ids[:1], ids, border_ids[1:]])
             offsets = np.concatenate([offsets[:1], offsets, offsets[-1:]])
         return Encoding(ids.astype(np.int32), offsets)
 

@@ -70,7 +70,7 @@ class TokenLattice(NamedTuple):
     sizes: np.ndarray  # (tokens,) int64
 
 
-def join_tokens(tokens):
+def _join_tokens(tokens):
     """Bytes of tokens, one after the other, and their bounds."""
     data = np.frombuffer(b"".join(tokens), np.uint8)
     return data, np.concatenate([[0], np.cumsum([len(t) for t in tokens])])
@@ -78,7 +78,7 @@ def join_tokens(tokens):
 
 def token_lattice(tokens, scores) -> TokenLattice:
     """Lattice of a vocabulary, as segmentation needs it."""
-    data, bounds = join_tokens(tokens)
+    data, bounds = _join_tokens(tokens)
     places = 1 << max(4, (2 * len(data)).bit_length())
     trie = TokenTrie(
         np.zeros(places, np.uint64),
@@ -111,7 +111,7 @@ def frequent_substrings(pieces: WeightedPieces, longest, n) -> list[bytes]:
     return [data[starts[i] : starts[i] + lengths[i]] for i in order if weight[i]]
 
 
-def log_shares(counts):
+def _log_shares(counts):
     """Eq. (2), M: log p of expected uses."""
     c = np.maximum(counts, LEAST_COUNT)
     return np.log(c) - np.log(c.sum())
@@ -127,7 +127,7 @@ def fit_scores(tokens, scores, pieces: WeightedPieces, max_iter):
         return c, value
 
     n = float(max(1, pieces.counts.sum()))
-    result = em(expect, log_shares, lattice.scores, n=n, max_iter=max_iter, tol=0.0)
+    result = em(expect, _log_shares, lattice.scores, n=n, max_iter=max_iter, tol=0.0)
     return result.state.params
 
 
@@ -136,11 +136,13 @@ def token_removal_losses(tokens, scores, pieces: WeightedPieces):
     lattice = token_lattice(tokens, scores)
     uses = np.zeros(len(tokens), np.int64)
     loops.best_token_counts(*lattice, *pieces, uses)
-    others = np.empty(len(tokens))
-    loops.scores_without(lattice.trie, lattice.scores, *join_tokens(tokens), others)
+    scores_without = np.empty(len(tokens))
+    loops.scores_without(
+        lattice.trie, lattice.scores, *_join_tokens(tokens), scores_without
+    )
     longer = lattice.sizes > 1  # bytes have no other segmentation
     losses = np.full(len(tokens), np.inf)
-    gains = np.maximum(lattice.scores[longer] - others[longer], 0.0)
+    gains = np.maximum(lattice.scores[longer] - scores_without[longer], 0.0)
     losses[longer] = uses[longer] * gains
     return losses
 
@@ -161,7 +163,7 @@ def learn_tokens(pieces: WeightedPieces, n_tokens, longest):
         scores = scores[kept]
 
 
-def segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
+def _segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
     """The most probable segmentation of pieces of bytes."""
     out = np.empty(len(data), np.int32)
     ends = np.empty(len(bounds) - 1, np.int64)
@@ -171,7 +173,7 @@ def segment_pieces(data, bounds, *, lattice: TokenLattice) -> PieceTokens:
     return PieceTokens(out[:n], ends)
 
 
-def scores_are_sound(model) -> bool:
+def _scores_are_sound(model) -> bool:
     """Whether tokens are distinct bytes, and ordinary ones have a score each."""
     if not hasattr(model, "tokens_"):
         return True
@@ -186,7 +188,7 @@ def scores_are_sound(model) -> bool:
 
 
 @saved_state(
-    check=scores_are_sound,
+    check=_scores_are_sound,
     scores_=FloatArray(None, high=0.0),
     tokens_=Each(AnyValue()),
     n_ordinary_=Whole(low=256),
@@ -238,7 +240,7 @@ class Unigram(AbstractByteTokenizer):
         return token_lattice(self.tokens_[: self.n_ordinary_], self.scores_)
 
     def _piece_encoder(self):
-        return PieceEncoder(partial(segment_pieces, lattice=self._lattice()))
+        return PieceEncoder(partial(_segment_pieces, lattice=self._lattice()))
 
     def sample(
         self, text, *, alpha: Fraction = 0.2, random_state=None, allowed_special=()

@@ -63,8 +63,8 @@ class Vocabulary:
         self._ids = {t: i for i, t in enumerate((*self.tokens, *self.special_tokens))}
         if len(self._ids) < len(self):
             seen = Counter((*self.tokens, *self.special_tokens))
-            again = next(t for t, n in seen.items() if n > 1)
-            raise ParameterError(f"tokens must be distinct, {again!r} is repeated.")
+            repeated = next(t for t, n in seen.items() if n > 1)
+            raise ParameterError(f"tokens must be distinct, {repeated!r} is repeated.")
 
     @classmethod
     def from_counts(
@@ -113,11 +113,11 @@ class Vocabulary:
 
     def tokens_of(self, ids) -> list:
         """The tokens of ids."""
-        everything = (*self.tokens, *self.special_tokens)
+        all_tokens = (*self.tokens, *self.special_tokens)
         ids = np.asarray(ids, dtype=np.int64)
-        if ids.size and not 0 <= ids.min() <= ids.max() < len(everything):
-            raise ValueError(f"ids must be from 0 to {len(everything) - 1}.")
-        return [everything[i] for i in ids.tolist()]
+        if ids.size and not 0 <= ids.min() <= ids.max() < len(all_tokens):
+            raise ValueError(f"ids must be from 0 to {len(all_tokens) - 1}.")
+        return [all_tokens[i] for i in ids.tolist()]
 
     def pad(
         self, sequences, length=None, *, side: Literal["left", "right"] = "right"
@@ -148,7 +148,7 @@ def pad_ids(sequences, padding, length=None, *, side="right") -> PaddedIds:
     mask = np.zeros(ids.shape, bool)
     for row, s in enumerate(sequences):
         s = s[:n]
-        at = slice(0, len(s)) if side == "right" else slice(n - len(s), n)
-        ids[row, at] = s
-        mask[row, at] = True
+        columns = slice(0, len(s)) if side == "right" else slice(n - len(s), n)
+        ids[row, columns] = s
+        mask[row, columns] = True
     return PaddedIds(ids, mask)

@@ -31,7 +31,7 @@ from scipy.special import gammaln
 
 from ...base import Estimator, PrefixedOutput, Transformer
 from ...core.arrays.unreadable import array_of_numbers
-from ...core.drivers.iterate import iterate
+from ...core.drivers.iterate import repeat
 from ...core.random import make_rng
 from ...params import (
     Count,
@@ -61,7 +61,7 @@ class TopicState(NamedTuple):
 TABLE = 256  # counts whose log Gamma is worked out once
 
 
-def log_gamma_table(prior):
+def _log_gamma_table(prior):
     """log Gamma(n + prior) - log Gamma(prior) of n = 1, 2, ...; the prior at 0."""
     table = gammaln(np.arange(TABLE) + prior) - gammaln(prior)
     table[0] = prior
@@ -74,8 +74,8 @@ def topic_log_joint(counts, alpha, beta, K=None) -> float:
     V = len(counts.words)
     of_documents = counts.documents.sum(axis=1, dtype=float)
     of_topics = counts.topics[:K].astype(float)
-    inside = loops.log_gamma_sum(counts.documents, K, log_gamma_table(alpha))
-    inside += loops.log_gamma_sum(counts.words, K, log_gamma_table(beta))
+    inside = loops.log_gamma_sum(counts.documents, K, _log_gamma_table(alpha))
+    inside += loops.log_gamma_sum(counts.words, K, _log_gamma_table(beta))
     outside = (gammaln(of_documents + K * alpha) - gammaln(K * alpha)).sum()
     outside += (gammaln(of_topics + V * beta) - gammaln(V * beta)).sum()
     return float(inside - outside)
@@ -168,9 +168,7 @@ class GibbsLDA(PrefixedOutput, Transformer, Estimator):
             return state._replace(sums=(sums, n), objective=value)
 
         def run(task):
-            result = iterate(sweep, start, max_iter=self.max_iter, tol=-1.0, task=task)
-            done = result.reason == "max_iter"  # a sampler does not converge
-            return result._replace(reason="finished") if done else result
+            return repeat(sweep, start, self.max_iter, task=task)
 
         state = self._run_driver(run, total=self.max_iter, X=X).state
         sums, n = state.sums
@@ -250,7 +248,7 @@ def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):
     [5, 7]
     """
     rng = make_rng(random_state)
-    phi = topic_weights(phi, "phi")
+    phi = _topic_weights(phi, "phi")
     check_argument("alpha", alpha, Positive)
     lengths = [
         check_count("a length", n, 0)
@@ -265,7 +263,7 @@ def sample_topic_corpus(phi, lengths, *, alpha=0.5, random_state=None):
     return X, theta
 
 
-def topic_weights(components, name) -> np.ndarray:
+def _topic_weights(components, name) -> np.ndarray:
     """Weights of words in topics as a matrix (K, V)."""
     weights = array_of_numbers(components, name)
     if weights.ndim != 2:
@@ -290,7 +288,7 @@ def top_words(components, terms, n=10) -> list[list[str]]:
     >>> top_words([[0.1, 0.6, 0.3]], ["a", "b", "c"], 2)
     [['b', 'c']]
     """
-    weights = topic_weights(components, "components")
+    weights = _topic_weights(components, "components")
     terms = check_list("terms", terms, "a list of texts")
     if len(terms) != weights.shape[1]:
         raise ParameterError(
@@ -333,38 +331,42 @@ def topic_coherence(components, X, n=10, *, measure="u_mass"):
         raise ParameterError(
             f"measure must be one of {sorted(COHERENCE)}, got {measure!r}."
         )
-    weights = topic_weights(components, "components")
-    counts = X if sparse.issparse(X) else topic_weights(X, "X")
+    weights = _topic_weights(components, "components")
+    counts = X if sparse.issparse(X) else _topic_weights(X, "X")
     if counts.shape[1] != weights.shape[1]:
         raise ParameterError(
             f"components has {weights.shape[1]} columns, but X has {counts.shape[1]}."
         )
     inside = sparse.csr_array(sparse.csr_array(counts) > 0, dtype=float)
-    out = []
+    coherences = []
     for row in np.argsort(-weights, axis=1, kind="stable")[:, :n]:
         B = inside[:, row]
-        together = np.asarray((B.T @ B).todense())
+        n_shared = np.asarray((B.T @ B).todense())
         i, j = np.triu_indices(len(row), 1)
-        alone = np.diag(together)
-        values = COHERENCE[measure](together[i, j], alone[i], alone[j], inside.shape[0])
-        out.append(np.mean(values) if len(values) else np.nan)
-    return np.array(out)
+        n_documents = np.diag(n_shared)
+        values = COHERENCE[measure](
+            n_shared[i, j], n_documents[i], n_documents[j], inside.shape[0]
+        )
+        coherences.append(np.mean(values) if len(values) else np.nan)
+    return np.array(coherences)
 
 
-def u_mass_coherence(both, first, second, N):
+def _u_mass_coherence(both, first, second, N):
     """u_mass of pairs of words, the first of which weighs more in the topic."""
     return np.log((both + 1) / np.maximum(first, 1))
 
 
-def npmi_coherence(both, first, second, N):
+def _npmi_coherence(both, first, second, N):
     """Normalised pointwise mutual information of pairs of words."""
     out = np.full(len(both), -1.0)
     seen = both > 0
     p = both[seen] / N
     pmi = np.log(p * N * N / (first[seen] * second[seen]))
-    always = p >= 1  # both words are in every document
-    out[seen] = np.where(always, 1.0, pmi / np.where(always, 1.0, -np.log(p)))
+    is_everywhere = p >= 1  # both words are in every document
+    out[seen] = np.where(
+        is_everywhere, 1.0, pmi / np.where(is_everywhere, 1.0, -np.log(p))
+    )
     return out
 
 
-COHERENCE = {"u_mass": u_mass_coherence, "npmi": npmi_coherence}
+COHERENCE = {"u_mass": _u_mass_coherence, "npmi": _npmi_coherence}

@@ -49,7 +49,7 @@ def csr_arrays(X):
     )
 
 
-def normalized_rows(sums):
+def _normalized_rows(sums):
     """Rows that sum to 1; a row of zeros becomes uniform."""
     total = sums.sum(axis=1, keepdims=True)
     uniform = np.full_like(sums, 1.0 / sums.shape[1])
@@ -69,7 +69,7 @@ def expect_topics(rows, weights, topics, *, learn_words=True):
 def maximise_topics(stats) -> Topics:
     """Eq. (2), M."""
     theta_sums, phi_sums = stats
-    return Topics(normalized_rows(theta_sums), normalized_rows(phi_sums.T).T.copy())
+    return Topics(_normalized_rows(theta_sums), _normalized_rows(phi_sums.T).T.copy())
 
 
 class FoldedIn(NamedTuple):
@@ -91,7 +91,7 @@ def fold_in(rows, phi, *, alpha=0.0, max_iter=200, tol=1e-9):
     def step(state):
         topics = Topics(state.theta, phi)
         (sums, _), value = expect_topics(rows, weights, topics, learn_words=False)
-        return FoldedIn(normalized_rows(sums + alpha), -value / n_words)
+        return FoldedIn(_normalized_rows(sums + alpha), -value / n_words)
 
     start = FoldedIn(np.full((D, phi.shape[1]), 1.0 / phi.shape[1]), np.inf)
     return iterate(step, start, max_iter=max_iter, tol=tol).state.theta
@@ -165,7 +165,7 @@ class PLSA(PrefixedOutput, Transformer, Estimator):
             )
             start = Topics(
                 np.full((D, self.n_components), 1.0 / self.n_components),
-                normalized_rows(phi.T).T.copy(),
+                _normalized_rows(phi.T).T.copy(),
             )
             return em(
                 lambda topics: expect_topics(rows, weights, topics),

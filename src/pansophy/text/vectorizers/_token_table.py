@@ -36,13 +36,13 @@ class PhraseArrays(NamedTuple):
 
 
 @compiled(inner=True, inline="always")
-def extend_hash(h, char):
+def _extend_hash(h, char):
     """The hash of a text and one more character (FNV-1a over code points)."""
     return (h ^ np.uint64(char)) * np.uint64(1099511628211)
 
 
 @compiled(inner=True)
-def token_id(table, chars, start, stop, h, insert):
+def _token_id(table, chars, start, stop, h, insert):
     """The id of chars[start:stop] with hash h; new ones get the next id.
 
     Without `insert` a new one is -1.
@@ -55,14 +55,14 @@ def token_id(table, chars, start, stop, h, insert):
         if i < 0:
             break
         if table.hashes[i] == h:
-            at = table.starts[i]
-            if table.starts[i + 1] - at == length:
-                same = True
+            begin = table.starts[i]
+            if table.starts[i + 1] - begin == length:
+                is_equal = True
                 for k in range(length):
-                    if table.arena[at + k] != chars[start + k]:
-                        same = False
+                    if table.arena[begin + k] != chars[start + k]:
+                        is_equal = False
                         break
-                if same:
+                if is_equal:
                     return np.int64(i)
         place = (place + np.uint64(1)) & mask
     if not insert:
@@ -70,10 +70,10 @@ def token_id(table, chars, start, stop, h, insert):
     i = table.size[0]
     table.slots[place] = i
     table.hashes[i] = h
-    at = table.starts[i]
+    begin = table.starts[i]
     for k in range(length):
-        table.arena[at + k] = chars[start + k]
-    table.starts[i + 1] = at + length
+        table.arena[begin + k] = chars[start + k]
+    table.starts[i + 1] = begin + length
     table.size[0] = i + 1
     return i
 
@@ -95,21 +95,21 @@ def texts_to_ids(chars, ends, separator, table, insert, ids, id_ends):
 
     With a separator that is no code point each text is one token.
     """
-    at = 0
+    position = 0
     n = 0
     for d in range(len(ends)):
-        start = at
+        start = position
         h = EMPTY_HASH
-        while at < ends[d]:
-            if chars[at] == separator:
-                ids[n] = token_id(table, chars, start, at, h, insert)
+        while position < ends[d]:
+            if chars[position] == separator:
+                ids[n] = _token_id(table, chars, start, position, h, insert)
                 n += 1
-                start = at + 1
+                start = position + 1
                 h = EMPTY_HASH
             else:
-                h = extend_hash(h, chars[at])
-            at += 1
-        ids[n] = token_id(table, chars, start, at, h, insert)
+                h = _extend_hash(h, chars[position])
+            position += 1
+        ids[n] = _token_id(table, chars, start, position, h, insert)
         n += 1
         id_ends[d] = n
     return n
@@ -118,21 +118,21 @@ def texts_to_ids(chars, ends, separator, table, insert, ids, id_ends):
 @compiled
 def words_to_ids(chars, ends, is_word, min_length, table, insert, ids, id_ends):
     """Ids of the runs of word characters of each document; how many there are."""
-    at = 0
+    position = 0
     n = 0
     for d in range(len(ends)):
         stop = ends[d]
-        while at < stop:
-            if not is_word[chars[at]]:
-                at += 1
+        while position < stop:
+            if not is_word[chars[position]]:
+                position += 1
                 continue
-            start = at
+            start = position
             h = EMPTY_HASH
-            while at < stop and is_word[chars[at]]:
-                h = extend_hash(h, chars[at])
-                at += 1
-            if at - start >= min_length:
-                ids[n] = token_id(table, chars, start, at, h, insert)
+            while position < stop and is_word[chars[position]]:
+                h = _extend_hash(h, chars[position])
+                position += 1
+            if position - start >= min_length:
+                ids[n] = _token_id(table, chars, start, position, h, insert)
                 n += 1
         id_ends[d] = n
     return n
@@ -145,28 +145,28 @@ def windows_to_ids(chars, ends, lengths, within_words, table, insert, ids, id_en
     With `within_words` a document is words between spaces, " a  b ", and no run
     crosses a border of words; a word shorter than lengths[0] counts once, whole.
     """
-    at = 0
+    position = 0
     n = 0
     for d in range(len(ends)):
         stop = ends[d]
-        while at < stop:
+        while position < stop:
             end = stop
             if within_words:
-                end = at + 1
+                end = position + 1
                 while end < stop and chars[end] != 32:
                     end += 1
                 end = min(end + 1, stop)
             shortest = lengths[0]
             if within_words:
-                shortest = min(shortest, end - at)
-            for start in range(at, end - shortest + 1):
+                shortest = min(shortest, end - position)
+            for start in range(position, end - shortest + 1):
                 h = EMPTY_HASH
                 for i in range(start, min(start + lengths[1], end)):
-                    h = extend_hash(h, chars[i])
+                    h = _extend_hash(h, chars[i])
                     if i - start + 1 >= shortest:
-                        ids[n] = token_id(table, chars, start, i + 1, h, insert)
+                        ids[n] = _token_id(table, chars, start, i + 1, h, insert)
                         n += 1
-            at = end
+            position = end
         id_ends[d] = n
     return n
 
@@ -175,20 +175,20 @@ def windows_to_ids(chars, ends, lengths, within_words, table, insert, ids, id_en
 def drop_listed(ids, id_ends, is_listed):
     """Remove the listed ids in place, keeping unknown ones (-1); how many stay."""
     n = 0
-    at = 0
+    position = 0
     for d in range(len(id_ends)):
-        while at < id_ends[d]:
-            i = ids[at]
+        while position < id_ends[d]:
+            i = ids[position]
             if i < 0 or i >= len(is_listed) or not is_listed[i]:
                 ids[n] = i
                 n += 1
-            at += 1
+            position += 1
         id_ends[d] = n
     return n
 
 
 @compiled(inner=True)
-def hash_of_phrase(prefix, last):
+def _hash_of_phrase(prefix, last):
     key = (np.uint64(prefix + 1) << np.uint64(32)) | np.uint64(last)
     h = key * np.uint64(0x9E3779B97F4A7C15)
     return h ^ (h >> np.uint64(31))
@@ -198,7 +198,7 @@ def hash_of_phrase(prefix, last):
 def phrase_id(table, prefix, last, insert):
     """The id of a phrase; new ones get the next id, or -1 if not `insert`."""
     mask = np.uint64(len(table.slots) - 1)
-    place = hash_of_phrase(prefix, last) & mask
+    place = _hash_of_phrase(prefix, last) & mask
     while True:
         i = table.slots[place]
         if i < 0:
@@ -221,7 +221,7 @@ def refill_phrase_slots(slots, prefix, last, size):
     """Place `size` phrases in an empty table."""
     mask = np.uint64(len(slots) - 1)
     for i in range(size):
-        place = hash_of_phrase(prefix[i], last[i]) & mask
+        place = _hash_of_phrase(prefix[i], last[i]) & mask
         while slots[place] >= 0:
             place = (place + np.uint64(1)) & mask
         slots[place] = i
@@ -231,10 +231,10 @@ def refill_phrase_slots(slots, prefix, last, size):
 def tokens_to_phrases(ids, id_ends, lengths, table, insert, phrases, phrase_ends):
     """Ids of all runs of lengths[0] to lengths[1] tokens; how many there are."""
     n = 0
-    at = 0
+    position = 0
     for d in range(len(id_ends)):
         stop = id_ends[d]
-        for i in range(at, stop):
+        for i in range(position, stop):
             prefix = np.int64(-1)
             known = True
             for length in range(1, min(lengths[1], stop - i) + 1):
@@ -247,7 +247,7 @@ def tokens_to_phrases(ids, id_ends, lengths, table, insert, phrases, phrase_ends
                 if length >= lengths[0]:
                     phrases[n] = prefix if known else -1
                     n += 1
-        at = stop
+        position = stop
         phrase_ends[d] = n
     return n
 
@@ -260,12 +260,12 @@ def count_ids(ids, id_ends, last_document, place, first_document, indptr, out, c
     scratch. Writes `indptr[1:]`, `out` and `counts`; returns how many entries.
     """
     n = 0
-    at = 0
+    position = 0
     for d in range(len(id_ends)):
         document = first_document + d
-        while at < id_ends[d]:
-            i = ids[at]
-            at += 1
+        while position < id_ends[d]:
+            i = ids[position]
+            position += 1
             if i < 0:
                 continue
             if last_document[i] == document:

@@ -117,7 +117,7 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
                     f"strip_accents must be one of {sorted(ACCENTS)}, got {accents!r}."
                 )
             accents = ACCENTS[accents]
-        return partial(normalize_text, accents=accents, lower=self.lowercase)
+        return partial(_normalize_text, accents=accents, lower=self.lowercase)
 
     def build_tokenizer(self):
         """A function that splits a text into tokens."""
@@ -145,7 +145,7 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
     def build_analyzer(self):
         """A function that gives the tokens or n-grams of a document."""
         if callable(self.analyzer):
-            return partial(analyze_by_callable, decode=self.decode, by=self.analyzer)
+            return partial(_analyze_by_callable, decode=self.decode, by=self.analyzer)
         preprocess = self.build_preprocessor()
         steps = {"decode": self.decode, "preprocess": preprocess}
         if self.analyzer == "word":
@@ -153,20 +153,20 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
             tokenize = self.build_tokenizer()
             self._check_stop_words_consistency(stop_words, preprocess, tokenize)
             grams = partial(
-                word_ngrams, ngram_range=self.ngram_range, stop_words=stop_words
+                _word_ngrams, ngram_range=self.ngram_range, stop_words=stop_words
             )
-            return partial(analyze_document, **steps, tokenize=tokenize, grams=grams)
+            return partial(_analyze_document, **steps, tokenize=tokenize, grams=grams)
         if self.analyzer not in ("char", "char_wb"):
             raise ParameterError(
                 "analyzer must be 'word', 'char', 'char_wb' or callable, got "
                 f"{self.analyzer!r}."
             )
         grams = partial(
-            character_ngrams,
+            _character_ngrams,
             ngram_range=self.ngram_range,
             within_words=self.analyzer == "char_wb",
         )
-        return partial(analyze_document, **steps, tokenize=None, grams=grams)
+        return partial(_analyze_document, **steps, tokenize=None, grams=grams)
 
     def _check_stop_words_consistency(self, stop_words, preprocess, tokenize):
         """Warn if stop words are not what the steps before make of them."""
@@ -176,10 +176,11 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
             tokens = set(chain(*(tokenize(preprocess(word)) for word in stop_words)))
         except Exception:  # steps of the user's may take no single words
             return
-        if other := tokens - stop_words:
+        if unexpected := tokens - stop_words:
             warnings.warn(
                 "Your stop_words may be inconsistent with your preprocessing. "
-                f"Tokenizing the stop words generated tokens {sorted(other)} not in "
+                f"Tokenizing the stop words generated tokens {sorted(unexpected)} not "
+                "in "
                 "stop_words.",
                 stacklevel=4,
             )
@@ -242,11 +243,11 @@ class AbstractVectorizer(TextInput, Transformer, Estimator, auto_wrap_output_key
 
     def _is_compiled(self):
         """Whether the analysis is one of those that are compiled."""
-        own = all(
+        has_own_steps = all(
             getattr(type(self), step) is getattr(AbstractVectorizer, step)
             for step in STEPS
         )
-        if not own or callable(self.analyzer) or self.tokenizer is not None:
+        if not has_own_steps or callable(self.analyzer) or self.tokenizer is not None:
             return False
         return self.analyzer != "word" or self.token_pattern in RUNS_OF_WORD_CHARACTERS
 
@@ -280,25 +281,25 @@ def check_sentence(sentence):
     return sentence
 
 
-def normalize_text(text, accents=None, lower=False):
+def _normalize_text(text, accents=None, lower=False):
     """A text in lower case, without accents."""
     if lower:
         text = text.lower()
     return text if accents is None else accents(text)
 
 
-def analyze_document(doc, *, decode, preprocess, tokenize, grams):
+def _analyze_document(doc, *, decode, preprocess, tokenize, grams):
     """Tokens or n-grams of one document, in Python."""
     text = preprocess(decode(doc))
     return grams(text if tokenize is None else tokenize(text))
 
 
-def analyze_by_callable(doc, *, decode, by):
+def _analyze_by_callable(doc, *, decode, by):
     """Tokens of one document by a callable analyzer."""
     return by(decode(doc))
 
 
-def word_ngrams(tokens, *, ngram_range, stop_words):
+def _word_ngrams(tokens, *, ngram_range, stop_words):
     """Runs of tokens, joined by spaces, without stop words."""
     low, high = ngram_range
     if stop_words is not None:
@@ -312,20 +313,20 @@ def word_ngrams(tokens, *, ngram_range, stop_words):
     ]
 
 
-def character_ngrams(text, *, ngram_range, within_words):
+def _character_ngrams(text, *, ngram_range, within_words):
     """Runs of characters, of the whole text or inside " word "."""
     low, high = ngram_range
     text = REPEATED_SPACE.sub(" ", text)
     parts = [f" {word} " for word in text.split()] if within_words else [text]
-    out = []
+    ngrams = []
     for part in parts:
         for length in range(low, high + 1):
             if length >= len(part):
                 if part and (within_words or length == len(part)):
-                    out.append(part)
+                    ngrams.append(part)
                 break
-            out += [part[i : i + length] for i in range(len(part) - length + 1)]
-    return out
+            ngrams += [part[i : i + length] for i in range(len(part) - length + 1)]
+    return ngrams
 
 
 class Analysis:
@@ -378,11 +379,11 @@ class Analysis:
         if self.has_phrases:
             words = self.tokens.add_parts(terms)
             sizes = np.diff(words.ends, prepend=0)
-            made = self.phrases.phrases(words, (1, int(sizes.max())))
+            phrase_ids = self.phrases.phrases(words, (1, int(sizes.max())))
             # of each term the phrase of all its words is the last that begins at its
             # first word: the first word begins min(its length, longest) phrases
-            starts = np.concatenate([[0], made.ends[:-1]])
-            ids = made.ids[starts + sizes - 1]
+            starts = np.concatenate([[0], phrase_ids.ends[:-1]])
+            ids = phrase_ids.ids[starts + sizes - 1]
         else:
             ids = self.tokens.add(terms)
         self.columns = np.full(self.size, -1, np.int64)
@@ -439,11 +440,11 @@ class Analysis:
             if self.has_phrases:
                 result = self.phrases.phrases(result, self.ngram_range, insert=insert)
             return result
-        within = self.analyzer == "char_wb"
-        if within:
+        is_within_words = self.analyzer == "char_wb"
+        if is_within_words:
             texts = [f" {'  '.join(t.split())} " if t.split() else "" for t in texts]
         else:
             texts = [REPEATED_SPACE.sub(" ", text) for text in texts]
         return self.tokens.windows(
-            join(texts), self.ngram_range, within_words=within, insert=insert
+            join(texts), self.ngram_range, within_words=is_within_words, insert=insert
         )

@@ -47,13 +47,13 @@ def count_by_python(analyze, documents, vocabulary=None):
     return DocumentCounts(*arrays), ids
 
 
-def select_terms(counts, columns) -> DocumentCounts:
+def _select_terms(counts, columns) -> DocumentCounts:
     """Counts with ids replaced by columns[id], without those of -1, sorted in a row."""
     new = columns[counts.indices]
-    keep = new >= 0
-    kept = np.concatenate([[0], np.cumsum(keep)])
+    is_selected = new >= 0
+    kept = np.concatenate([[0], np.cumsum(is_selected)])
     matrix = sparse.csr_array(
-        (counts.counts[keep], new[keep], kept[counts.indptr]),
+        (counts.counts[is_selected], new[is_selected], kept[counts.indptr]),
         shape=(len(counts.indptr) - 1, int(columns.max(initial=-1)) + 1),
     )
     matrix.sort_indices()
@@ -87,20 +87,20 @@ def validated_vocabulary(vocabulary):
             raise ValueError(
                 f"Vocabulary of size {len(vocabulary)} doesn't contain index {missing}."
             )
-        out = dict(vocabulary)
+        column_of_term = dict(vocabulary)
     else:
         terms = sorted(vocabulary) if isinstance(vocabulary, set) else vocabulary
-        out = {}
+        column_of_term = {}
         for term in terms:
-            if term in out:
+            if term in column_of_term:
                 raise ValueError(f"Duplicate term in vocabulary: {term!r}")
-            out[term] = len(out)
-    if not out:
+            column_of_term[term] = len(column_of_term)
+    if not column_of_term:
         raise ValueError("empty vocabulary passed to fit")
-    return out
+    return column_of_term
 
 
-def documents_of_limit(limit, n_documents):
+def _documents_of_limit(limit, n_documents):
     """A number or share of documents as a number of them."""
     return limit if isinstance(limit, Integral) else limit * n_documents
 
@@ -121,18 +121,18 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         check_documents(documents)
         check_params(self)
         self._check_analysis()
-        given = validated_vocabulary(self.vocabulary)
-        self.fixed_vocabulary_ = given is not None
-        if given is None:
+        vocabulary = validated_vocabulary(self.vocabulary)
+        self.fixed_vocabulary_ = vocabulary is not None
+        if vocabulary is None:
             counts, terms = self._count_new(documents)
             return self._keep_terms(counts, terms)
-        if self.lowercase and any(any(map(str.isupper, str(t))) for t in given):
+        if self.lowercase and any(any(map(str.isupper, str(t))) for t in vocabulary):
             warnings.warn(
                 "Upper case characters found in vocabulary while 'lowercase' is True. "
                 "These entries will not be matched with any documents",
                 stacklevel=3,
             )
-        self.vocabulary_ = given
+        self.vocabulary_ = vocabulary
         return self._count_known(documents)
 
     def _count_new(self, documents):
@@ -156,11 +156,13 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
             raise ValueError(
                 "empty vocabulary; perhaps the documents only contain stop words"
             )
-        most = documents_of_limit(self.max_df, n_documents)
-        least = documents_of_limit(self.min_df, n_documents)
-        if most < least:
+        max_documents = _documents_of_limit(self.max_df, n_documents)
+        min_documents = _documents_of_limit(self.min_df, n_documents)
+        if max_documents < min_documents:
             raise ValueError("max_df corresponds to < documents than min_df")
-        kept = np.flatnonzero(occurs & (frequency <= most) & (frequency >= least))
+        kept = np.flatnonzero(
+            occurs & (frequency <= max_documents) & (frequency >= min_documents)
+        )
         if len(kept) == 0:
             raise ValueError(
                 "After pruning, no terms remain. Try a lower min_df or a higher max_df."
@@ -178,21 +180,21 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         self.vocabulary_ = {term: j for j, (term, _) in enumerate(ordered)}
         columns = np.full(len(terms), -1, np.int64)
         columns[[i for _, i in ordered]] = np.arange(len(ordered))
-        return self._matrix(select_terms(counts, columns))
+        return self._matrix(_select_terms(counts, columns))
 
     def _count_known(self, documents):
         """Matrix of counts of the terms of `vocabulary_`."""
         if not self._is_compiled():
             analyze = self.build_analyzer()
             counts, _ = count_by_python(analyze, documents, self.vocabulary_)
-            everything = np.arange(len(self.vocabulary_))
-            return self._matrix(select_terms(counts, everything))
+            all_columns = np.arange(len(self.vocabulary_))
+            return self._matrix(_select_terms(counts, all_columns))
         analysis = self._analysis()
         analysis.fix_vocabulary(self._terms_by_column())
         counter = IdCounter()
         for block in analysis.blocks(documents):
             counter.add(block, analysis.size)
-        return self._matrix(select_terms(counter.result(), analysis.columns))
+        return self._matrix(_select_terms(counter.result(), analysis.columns))
 
     def _matrix(self, counts):
         if self.binary:
@@ -215,11 +217,11 @@ class AbstractCountVectorizer(AbstractVectorizer, auto_wrap_output_keys=None):
         """Make sure that there is a vocabulary, learned or given."""
         if not hasattr(self, "vocabulary_"):
             check_params(self)
-            given = validated_vocabulary(self.vocabulary)
-            self.fixed_vocabulary_ = given is not None
-            if given is None:
+            vocabulary = validated_vocabulary(self.vocabulary)
+            self.fixed_vocabulary_ = vocabulary is not None
+            if vocabulary is None:
                 raise NotFittedError("Vocabulary not fitted or provided")
-            self.vocabulary_ = given
+            self.vocabulary_ = vocabulary
 
     def inverse_transform(self, X):
         """The terms with entries other than 0 in each row of X, a list of arrays."""

@@ -26,7 +26,7 @@ from .token_table import IdCounter
 LEAST = -(2**31)  # has no absolute value of 32 bits
 
 
-def hashed_columns(terms, n_features):
+def _hashed_columns(terms, n_features):
     """Column and sign of each term, eq. (1)."""
     h = np.fromiter((murmurhash3_32(t) for t in terms), np.int64, len(terms))
     size = np.where(h == LEAST, 2**31 - n_features, np.abs(h))
@@ -99,7 +99,7 @@ stop_words, token_pattern, ngram_range, analyzer
         else:
             counts, ids = count_by_python(self.build_analyzer(), X)
             terms = list(ids)
-        columns, signs = hashed_columns(terms, self.n_features)
+        columns, signs = _hashed_columns(terms, self.n_features)
         values = counts.counts
         if self.alternate_sign:
             values = values * signs[counts.indices]

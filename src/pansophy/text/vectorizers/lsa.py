@@ -80,11 +80,15 @@ class LSA(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
         """Learn the topics of texts."""
         check_documents(raw_documents)
         check_params(self)
-        given = self.vectorizer
-        made = TfidfVectorizer(sublinear_tf=True) if given is None else clone(given)
-        T = made.fit_transform(raw_documents)
+        own_vectorizer = self.vectorizer
+        vectorizer = (
+            TfidfVectorizer(sublinear_tf=True)
+            if own_vectorizer is None
+            else clone(own_vectorizer)
+        )
+        T = vectorizer.fit_transform(raw_documents)
         k = min(self.n_components, min(T.shape))
-        self.vectorizer_ = made
+        self.vectorizer_ = vectorizer
         self.components_, self.singular_values_ = leading_directions(
             T, k, self.random_state
         )

@@ -64,7 +64,7 @@ class WordCounts(NamedTuple):
     X: sparse.csr_array
 
 
-def log_word_counts(texts) -> WordCounts | None:
+def _log_word_counts(texts) -> WordCounts | None:
     """Counts of words in texts; None if there are no words."""
     analysis = SearchAnalysis()
     counter = IdCounter()
@@ -80,7 +80,7 @@ def log_word_counts(texts) -> WordCounts | None:
     return WordCounts(words[order], X)
 
 
-def gram_counts(words, ngram_size, grams=None):
+def _gram_counts(words, ngram_size, grams=None):
     """n_g(w) of words as rows, and the parts g."""
     vectorizer = CountVectorizer(
         analyzer="char_wb",
@@ -93,7 +93,7 @@ def gram_counts(words, ngram_size, grams=None):
     return vectorizer.transform(words), grams
 
 
-def word_weights(n_documents, holders):
+def _word_weights(n_documents, holders):
     """idf_w of words that so many documents hold."""
     return np.log(1 + (n_documents - holders + 0.5) / (holders + 0.5))
 
@@ -142,10 +142,10 @@ class SubwordEncoder:
         if last > len(self.weights):
             size = max(last, 2 * len(self.weights))
             self.weights = enlarged(self.weights, size)
-            more = np.empty((size, self.vectors.shape[1]), np.float32)
-            more[:first] = self.vectors[:first]
-            self.vectors = more
-        N, _ = gram_counts(words, table.ngram_size, table.grams)
+            new_vectors = np.empty((size, self.vectors.shape[1]), np.float32)
+            new_vectors[:first] = self.vectors[:first]
+            self.vectors = new_vectors
+        N, _ = _gram_counts(words, table.ngram_size, table.grams)
         idf = [self.idf.get(word, table.unknown_idf) for word in words]
         self.weights[first:last] = idf
         self.vectors[first:last] = N @ table.projection
@@ -153,47 +153,47 @@ class SubwordEncoder:
         self.n_words = last
 
 
-def fit_subword_table(
+def _fit_subword_table(
     texts, n_components, ngram_size, max_features, random_state
 ) -> SubwordTable:
     """The table of eq. (2), learned from documents."""
-    result = log_word_counts(texts)
+    result = _log_word_counts(texts)
     if result is None:
         raise ValueError("empty vocabulary; no document holds a word of two letters.")
     n = result.X.shape[0]
     holders = document_frequency(result.X)
-    word_idf = word_weights(n, holders)
-    N, grams = gram_counts(result.words, ngram_size)
+    word_idf = _word_weights(n, holders)
+    N, grams = _gram_counts(result.words, ngram_size)
     weighted = result.X.copy()
     weighted.data *= word_idf.astype(np.float32)[weighted.indices]
     T = sparse.csr_array(weighted @ N)
     held = document_frequency(T)
-    least = 1 if n <= SMALL_CORPUS else 2
-    kept = np.flatnonzero(held >= least)
+    min_texts = 1 if n <= SMALL_CORPUS else 2
+    kept = np.flatnonzero(held >= min_texts)
     if not len(kept):  # all documents differ in every letter
         kept = np.arange(len(held))
     if len(kept) > max_features:
-        most = np.argsort(-held[kept], kind="stable")[:max_features]
-        kept = np.sort(kept[most])
+        most_frequent = np.argsort(-held[kept], kind="stable")[:max_features]
+        kept = np.sort(kept[most_frequent])
     gram_idf = 1 + np.log((1 + n) / (1 + held[kept]))
     if len(kept) < T.shape[1]:
         T = T[:, kept]
     T.data *= gram_idf.astype(np.float32)[T.indices]
-    scale_rows(T)
+    _scale_rows(T)
     k = min(n_components, *T.shape)
     V, _ = leading_directions(T, k, random_state, n_iter=POWER_ITERATIONS)
-    frequent = holders >= least
+    frequent = holders >= min_texts
     return SubwordTable(
         result.words[frequent],
         word_idf[frequent],
-        float(word_weights(n, 1)),
+        float(_word_weights(n, 1)),
         np.asarray(grams[kept], dtype=str),
         (V.T * gram_idf[:, None]).astype(np.float32),
         ngram_size,
     )
 
 
-def scale_rows(T) -> None:
+def _scale_rows(T) -> None:
     """Divide the rows of a sparse matrix by their lengths, in place."""
     rows = np.repeat(np.arange(T.shape[0]), np.diff(T.indptr))
     length = np.sqrt(np.bincount(rows, T.data.astype(float) ** 2, minlength=T.shape[0]))
@@ -251,7 +251,7 @@ class SubwordLSA(TextInput, Transformer, Estimator, auto_wrap_output_keys=None):
         """Learn the parts of words and the directions of texts."""
         check_documents(raw_documents)
         check_params(self)
-        table = fit_subword_table(
+        table = _fit_subword_table(
             list(raw_documents),
             self.n_components,
             self.ngram_size,

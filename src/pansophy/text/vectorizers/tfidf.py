@@ -36,32 +36,32 @@ from .count_vectorizer import AbstractCountVectorizer, validated_vocabulary
 FLOATS = (np.float64, np.float32)
 
 
-def raw_frequency(f, of_row):
+def _raw_frequency(f, of_row):
     """f."""
     return f
 
 
-def relative_frequency(f, of_row):
+def _relative_frequency(f, of_row):
     """f over the length of the document."""
     return f / of_row.sum()
 
 
-def boolean_frequency(f, of_row):
+def _boolean_frequency(f, of_row):
     """1 for every term that occurs."""
     return np.ones_like(f)
 
 
-def log_frequency(f, of_row):
+def _log_frequency(f, of_row):
     """log(1 + f)."""
     return np.log1p(f)
 
 
-def sublinear_frequency(f, of_row):
+def _sublinear_frequency(f, of_row):
     """1 + log f."""
     return 1 + np.log(f)
 
 
-def augmented_frequency(f, of_row):
+def _augmented_frequency(f, of_row):
     """1/2 + f / (2 max f)."""
     return 0.5 + 0.5 * f / of_row.max()
 
@@ -84,12 +84,12 @@ class RowSums:
 
 
 TERM_FREQUENCIES = {
-    "raw": raw_frequency,
-    "relative": relative_frequency,
-    "boolean": boolean_frequency,
-    "log": log_frequency,
-    "sublinear": sublinear_frequency,
-    "augmented": augmented_frequency,
+    "raw": _raw_frequency,
+    "relative": _relative_frequency,
+    "boolean": _boolean_frequency,
+    "log": _log_frequency,
+    "sublinear": _sublinear_frequency,
+    "augmented": _augmented_frequency,
 }
 
 INVERSE_DOCUMENT_FREQUENCIES = {
@@ -123,11 +123,11 @@ def term_frequency(counts, kind="relative"):
     if kind not in TERM_FREQUENCIES:
         raise ParameterError(f"kind must be one of {sorted(TERM_FREQUENCIES)}.")
     counts = counts if sparse.issparse(counts) else array_of_numbers(counts, "counts")
-    given = check_array(counts, accept_sparse="csr", dtype=np.float64)
-    X = sparse.csr_array(given, copy=True)
+    checked = check_array(counts, accept_sparse="csr", dtype=np.float64)
+    X = sparse.csr_array(checked, copy=True)
     X.eliminate_zeros()
     X.data = TERM_FREQUENCIES[kind](X.data, RowSums(X))
-    return X if sparse.issparse(given) else X.toarray()
+    return X if sparse.issparse(checked) else X.toarray()
 
 
 def inverse_document_frequency(counts, kind="plain", *, base=np.e):
@@ -258,8 +258,8 @@ class TfidfTransformer(Transformer, Estimator, auto_wrap_output_keys=None):
     def get_feature_names_out(self, input_features=None):
         """The names of the columns of X."""
         check_is_fitted(self)
-        given = getattr(self, "feature_names_in_", None)
-        names = given if input_features is None else input_features
+        fitted_names = getattr(self, "feature_names_in_", None)
+        names = fitted_names if input_features is None else input_features
         if names is None:
             names = [f"x{j}" for j in range(self.n_features_in_)]
         return np.asarray(names, dtype=object)
@@ -334,9 +334,9 @@ vocabulary, binary
             raise ValueError("`idf_` cannot be set when `user_idf=False`.")
         if not hasattr(self, "_tfidf"):
             self._tfidf = self._transformer()
-        given = validated_vocabulary(self.vocabulary)
-        if given is not None:
-            self.vocabulary_ = given
+        vocabulary = validated_vocabulary(self.vocabulary)
+        if vocabulary is not None:
+            self.vocabulary_ = vocabulary
             self.fixed_vocabulary_ = True
         if hasattr(self, "vocabulary_") and len(self.vocabulary_) != len(value):
             raise ValueError(

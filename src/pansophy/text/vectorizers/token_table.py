@@ -27,7 +27,7 @@ ASCII = 128
 NO_SEPARATOR = 0x110000  # beyond the code points
 
 
-def are_within(documents) -> bool:
+def _are_within(documents) -> bool:
     """Whether the ends of documents ascend to the number of ids."""
     ends = documents.ends
     last = int(ends[-1]) if len(ends) else 0
@@ -35,7 +35,7 @@ def are_within(documents) -> bool:
 
 
 @saved_state(
-    check=are_within,
+    check=_are_within,
     ids=IntArray(None, low=-1, dtype=np.int32),
     ends=IntArray(None, low=0, dtype=np.int64),
 )
@@ -55,7 +55,7 @@ class DocumentCounts(NamedTuple):
 
 
 @cache
-def word_characters(ascii_only):
+def _word_characters(ascii_only):
     """Whether each code point is a letter, a digit or an underscore."""
     n = ASCII if ascii_only else 0x110000
     flags = np.fromiter((c.isalnum() for c in map(chr, range(n))), np.uint8, n)
@@ -113,14 +113,14 @@ def enlarged(array, size, fill=None):
     return out
 
 
-def bounded_lengths(lengths, ends):
+def _bounded_lengths(lengths, ends):
     """Least and largest length of a run; none is longer than the longest document."""
     longest = int(np.diff(ends, prepend=0).max(initial=1))
     low = min(lengths[0], longest + 1)
     return low, max(low, min(lengths[1], longest))
 
 
-def empty_slots(n):
+def _empty_slots(n):
     """An empty hash table for n entries, at most half full."""
     return np.full(1 << max(6, (2 * n - 1).bit_length()), -1, dtype=np.int32)
 
@@ -136,7 +136,7 @@ class TokenTable:
 
     def __init__(self, texts=()):
         self._arrays = TokenArrays(
-            empty_slots(64),
+            _empty_slots(64),
             np.empty(64, np.uint64),
             np.zeros(65, np.int64),
             np.empty(1024, np.uint32),
@@ -159,7 +159,7 @@ class TokenTable:
                 starts=enlarged(a.starts, capacity + 1),
             )
         if 2 * capacity > len(a.slots):
-            a = a._replace(slots=empty_slots(capacity))
+            a = a._replace(slots=_empty_slots(capacity))
             loops.refill_slots(a.slots, a.hashes, used)
         end = int(a.starts[used]) + characters
         if end > len(a.arena):
@@ -200,12 +200,12 @@ class TokenTable:
 
     def _split(self, texts, separator, insert):
         chars = texts.code_points()
-        most = len(texts.ends)
+        capacity = len(texts.ends)
         if separator != NO_SEPARATOR:
-            most += int(np.count_nonzero(chars == separator))
+            capacity += int(np.count_nonzero(chars == separator))
         if insert:
-            self._reserve(most, len(chars))
-        ids = np.empty(most, np.int32)
+            self._reserve(capacity, len(chars))
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         separator = np.uint32(separator)
         loops.texts_to_ids(
@@ -216,11 +216,11 @@ class TokenTable:
     def words(self, texts: JoinedTexts, *, min_length=2, insert=True) -> DocumentIds:
         """Ids of the words of each text; unknown ones are -1 unless `insert`."""
         chars = texts.code_points()
-        most = len(chars) // (min_length + 1) + len(texts.ends)
+        capacity = len(chars) // (min_length + 1) + len(texts.ends)
         if insert:
-            self._reserve(most, len(chars))
-        is_word = word_characters(not len(chars) or int(chars.max()) < ASCII)
-        ids = np.empty(most, np.int32)
+            self._reserve(capacity, len(chars))
+        is_word = _word_characters(not len(chars) or int(chars.max()) < ASCII)
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         n = loops.words_to_ids(
             chars, texts.ends, is_word, min_length, self._arrays, insert, ids, id_ends
@@ -230,11 +230,11 @@ class TokenTable:
     def windows(self, texts: JoinedTexts, lengths, *, within_words=False, insert=True):
         """Ids of the runs of lengths[0] to lengths[1] characters of each text."""
         chars = texts.code_points()
-        low, high = bounded_lengths(lengths, texts.ends)
-        most = len(chars) * (high - low + 1) + len(texts.ends)
+        low, high = _bounded_lengths(lengths, texts.ends)
+        capacity = len(chars) * (high - low + 1) + len(texts.ends)
         if insert:
-            self._reserve(most, high * most)
-        ids = np.empty(most, np.int32)
+            self._reserve(capacity, high * capacity)
+        ids = np.empty(capacity, np.int32)
         id_ends = np.empty(len(texts.ends), np.int64)
         limits = np.array([low, high])
         n = loops.windows_to_ids(
@@ -247,8 +247,8 @@ class TokenTable:
         a = self._arrays
         starts = a.starts[: len(self) + 1].tolist()
         data = a.arena[: starts[-1]].tobytes()
-        whole = data.decode("utf-32-le", "surrogatepass")
-        return [whole[i:j] for i, j in itertools.pairwise(starts)]
+        all_characters = data.decode("utf-32-le", "surrogatepass")
+        return [all_characters[i:j] for i, j in itertools.pairwise(starts)]
 
 
 class PhraseTable:
@@ -256,7 +256,7 @@ class PhraseTable:
 
     def __init__(self):
         self.arrays = PhraseArrays(
-            empty_slots(64),
+            _empty_slots(64),
             np.empty(64, np.int32),
             np.empty(64, np.int32),
             np.zeros(1, np.int64),
@@ -288,13 +288,13 @@ class PhraseTable:
                 prefix=enlarged(a.prefix, capacity), last=enlarged(a.last, capacity)
             )
         if 2 * capacity > len(a.slots):
-            a = a._replace(slots=empty_slots(capacity))
+            a = a._replace(slots=_empty_slots(capacity))
             loops.refill_phrase_slots(a.slots, a.prefix, a.last, used)
         self.arrays = a
 
     def phrases(self, documents, lengths, *, insert=True) -> DocumentIds:
         """Ids of the runs of lengths[0] to lengths[1] tokens of each document."""
-        low, high = bounded_lengths(lengths, documents.ends)
+        low, high = _bounded_lengths(lengths, documents.ends)
         if insert:
             self._reserve(len(documents.ids) * high)
         out = np.empty(len(documents.ids) * (high - low + 1), np.int32)
@@ -308,10 +308,12 @@ class PhraseTable:
         """The phrases in the order of their ids, tokens joined by spaces."""
         a = self.arrays
         n = len(self)
-        out: list[str] = []
+        phrases: list[str] = []
         for prefix, last in zip(a.prefix[:n].tolist(), a.last[:n].tolist()):
-            out.append(tokens[last] if prefix < 0 else f"{out[prefix]} {tokens[last]}")
-        return out
+            phrases.append(
+                tokens[last] if prefix < 0 else f"{phrases[prefix]} {tokens[last]}"
+            )
+        return phrases
 
 
 def drop_tokens(documents, is_listed) -> DocumentIds:

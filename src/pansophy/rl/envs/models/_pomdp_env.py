@@ -30,9 +30,9 @@ def step_hidden(state, action, tables, stream, outcome, lo, hi):
     """One step of columns lo..hi-1: reward of the state before, then what is seen."""
     observation, reward, terminated = outcome
     for i in range(lo, hi):
-        own = stream[i : i + 1]
+        own_stream = stream[i : i + 1]
         a = action[i]
         reward[i] = tables.r[state[i], a]
-        state[i] = draw_index(tables.T[a, state[i]], random_uniform(own))
-        observation[i] = draw_index(tables.Z[a, state[i]], random_uniform(own))
+        state[i] = draw_index(tables.T[a, state[i]], random_uniform(own_stream))
+        observation[i] = draw_index(tables.Z[a, state[i]], random_uniform(own_stream))
         terminated[i] = False

@@ -16,7 +16,7 @@ def start_tables(state, start, stream, which):
 @compiled
 def step_tables(state, action, table, stream, outcome, lo, hi):
     """One step of columns lo..hi-1 of a `TransitionTable`."""
-    offset, next_state, cumulative, pay, done, _, n_actions, _ = table
+    offset, next_state, cumulative, pay, terminal, _, n_actions, _ = table
     observation, reward, terminated = outcome
     for i in range(lo, hi):
         row = state[i] * n_actions + action[i]
@@ -30,4 +30,4 @@ def step_tables(state, action, table, stream, outcome, lo, hi):
         state[i] = next_state[k]
         observation[i] = next_state[k]
         reward[i] = pay[k]
-        terminated[i] = done[k]
+        terminated[i] = terminal[k]

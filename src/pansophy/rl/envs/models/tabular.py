@@ -124,9 +124,13 @@ class TabularEnv(AbstractTabular):
     """
 
     def __init__(self, table, *, max_steps=None, render_mode=None):
-        made = as_transition_table(table)
-        made = made if max_steps is None else made._replace(max_steps=int(max_steps))
-        super().__init__(made, render_mode)
+        transitions = as_transition_table(table)
+        transitions = (
+            transitions
+            if max_steps is None
+            else transitions._replace(max_steps=int(max_steps))
+        )
+        super().__init__(transitions, render_mode)
 
 
 class Corridor(AbstractTabular):
@@ -151,8 +155,10 @@ class Corridor(AbstractTabular):
         for s in range(n):
             left = (max(s - 1, 0), 0.0, False)
             right = (s + 1, 0.0, False) if s < n - 1 else (s, float(reward), True)
-            both = lambda a, b: [(1 - slip, *a), (slip, *b)] if slip else [(1.0, *a)]
-            P[s] = {0: both(left, right), 1: both(right, left)}
+            outcomes_of = lambda a, b: (
+                [(1 - slip, *a), (slip, *b)] if slip else [(1.0, *a)]
+            )
+            P[s] = {0: outcomes_of(left, right), 1: outcomes_of(right, left)}
         start = np.eye(n)[0]
         super().__init__(table_from_dict(P, start, max_steps), render_mode)
 
@@ -192,11 +198,11 @@ class DeepSea(AbstractTabular):
             P[s] = {}
             for a in range(2):
                 goes_right = a == right[s]
-                to = min(j + 1, n - 1) if goes_right else max(j - 1, 0)
+                target = min(j + 1, n - 1) if goes_right else max(j - 1, 0)
                 reward = -0.01 / n if goes_right else 0.0
                 last = i == n - 1
                 reward += 1.0 if last and goes_right and j == n - 1 else 0.0
-                P[s][a] = [(1.0, s if last else (i + 1) * n + to, reward, last)]
+                P[s][a] = [(1.0, s if last else (i + 1) * n + target, reward, last)]
         self.map = ["." * n] * n
         self.cells = [divmod(s, n) for s in range(n * n)]
         super().__init__(table_from_dict(P, np.eye(n * n)[0]), render_mode)
@@ -265,11 +271,11 @@ class GridWorld(AbstractTabular):
                 ways = [(1 - slip, a), (slip / 2, (a + 1) % 4), (slip / 2, (a + 3) % 4)]
                 P[s][a] = []
                 for p, way in ways if slip else ways[:1]:
-                    to = self._move(cell, way, number)
-                    kind = self._at(to)
+                    target = self._move(cell, way, number)
+                    kind = self._at(target)
                     ended = kind in exits
                     pay = float(exits[kind]) if ended else float(living)
-                    P[s][a].append((p, number[to], pay, ended))
+                    P[s][a].append((p, number[target], pay, ended))
         starts = [self._at(c) == "S" for c in self.cells]
         if not any(starts):
             starts = [self._at(c) not in exits for c in self.cells]
@@ -282,8 +288,8 @@ class GridWorld(AbstractTabular):
         return self.map[cell[0]][cell[1]]
 
     def _move(self, cell, way, number):
-        to = cell[0] + MOVES[way][0], cell[1] + MOVES[way][1]
-        return to if to in number else cell
+        target = cell[0] + MOVES[way][0], cell[1] + MOVES[way][1]
+        return target if target in number else cell
 
     def draw(self, policy=None) -> str:
         """The map as text, with arrows of a policy on the free cells."""
