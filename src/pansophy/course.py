@@ -9,7 +9,7 @@ import json
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
 
@@ -40,11 +40,11 @@ def read_course() -> dict[str, CourseChapter]:
     'Ridge regression'
     """
     rows = json.loads((FOLDER / "course.json").read_text("utf-8"))
-    chapters = [CourseChapter(*map(frozen, row)) for row in rows]
+    chapters = [CourseChapter(*map(_from_json, row)) for row in rows]
     return {chapter.name: chapter for chapter in chapters}
 
 
-def frozen(value):
+def _from_json(value) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -76,21 +76,22 @@ def find_chapters(query: str) -> list[CourseChapter]:
     >>> find_chapters("Ridge")[0].name
     'ridge'
     """
-    from .catalogue import corrected_query, search_catalogue, stems_of
+    from .catalogue import corrected_query, search_catalogue, stem_of, words_of
 
     chapters = read_course().values()
     query = corrected_query(query)
-    asked = "".join(stems_of(query))
+    joined = lambda text: "".join(stem_of(word) for word in words_of(text))
+    asked = joined(query)
     scores: dict[str, float] = {}
     for chapter in chapters:
         names = [chapter.name, chapter.title]
-        own = ["".join(stems_of(text)) for text in names]
-        classes = ["".join(stems_of(c.rpartition(".")[2])) for c in chapter.classes]
-        if asked in own:
+        titles = [joined(text) for text in names]
+        classes = [joined(c.rpartition(".")[2]) for c in chapter.classes]
+        if asked in titles:
             scores[chapter.name] = 4.0
         elif asked in classes:
             scores[chapter.name] = 3.0 - 0.01 * classes.index(asked)
-        elif asked and any(asked in text for text in own):
+        elif asked and any(asked in text for text in titles):
             scores[chapter.name] = 2.0
     for rank, entry in enumerate(search_catalogue(query)[:6]):
         for chapter in chapters:

@@ -317,9 +317,11 @@ def note_sections() -> dict[str, dict[str, str]]:
 def sections_meant(course: str, label: str) -> list[str]:
     """Sections that a label such as "2.4", "2.4 fig 2.1" or "4.7-4.9" stands for."""
     known = note_sections()[course]
-    label = re.sub(r" (fig|lemma|picture|table|intro|note|step)\b.*", "", label.strip())
-    if label in known:
-        return [known[label]]
+    whole = label.strip()
+    label = re.sub(r" (fig|lemma|picture|table|intro|note|step)\b.*", "", whole)
+    for name in (whole, label):
+        if name in known:
+            return [known[name]]
     match = re.fullmatch(r"([\d.]+)-([\d.]+)", label)
     if not match:
         return []

@@ -25,8 +25,8 @@ def complete_chapter(incomplete: str) -> list[str]:
     return [name for name in read_course() if name.startswith(incomplete)]
 
 
-@app.command(cls=HelpfulCommand, epilog=EXAMPLES)
-def learn(
+@app.command("learn", cls=HelpfulCommand, epilog=EXAMPLES)
+def learn_chapter(
     words: Annotated[
         list[str] | None,
         typer.Argument(
