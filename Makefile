@@ -8,7 +8,7 @@ JOBS ?= 2
 # Added to the integer seeds of tests by `make test-seeds`.
 SHIFT ?= 1000
 
-.PHONY: demo ratchet test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest mutants changelog sbom signatures release-check
+.PHONY: demo site ratchet test quick test-slow test-elsewhere parity lint format bench docs wheel clean test-seeds explore test-lowest test-newest mutants changelog sbom signatures release-check
 
 $(VENV)/core.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,10 @@ $(VENV)/dev.done: $(VENV)/core.done
 
 $(VENV)/bench.done: $(VENV)/dev.done
 	$(PIP) install -c constraints.txt -e ".[bench]"
+	touch $@
+
+$(VENV)/site.done: $(VENV)/dev.done
+	$(PIP) install -c constraints.txt -e ".[site]"
 	touch $@
 
 demo: $(VENV)/core.done  ## the main job on a bundled table
@@ -82,6 +86,10 @@ docs: $(VENV)/dev.done  ## regenerate docs/curriculum.md, docs/scikit_learn.md a
 	$(BIN)/python tools/curriculum.py
 	$(BIN)/python tools/scikit_learn_page.py
 	$(BIN)/python tools/scale_page.py
+	$(BIN)/python tools/site/terminal.py
+
+site: $(VENV)/site.done  ## build/site/html: the course, guides, every name; nothing is fetched
+	$(BIN)/python tools/site/build.py --jobs $(JOBS)
 
 wheel: $(VENV)/dev.done  ## dist/: a wheel with the loops compiled for common CPUs
 	$(BIN)/python tools/build_wheel.py

@@ -217,6 +217,23 @@ def test_names_of_methods_get_no_guide(name):
     assert find_guide(name) is None
 
 
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [
+        ("I have few labels", "Few labels, many rows"),
+        ("too many columns", "Many columns, few rows"),
+        ("svm or logistic regression", "Support vector machine or logistic regression"),
+        ("random forest vs boosting", "Random forest or gradient boosting"),
+        ("which agent", "Q-learning or policy gradients"),
+        ("random forest", None),  # a name is no question between two
+        ("one-vs-all", None),
+    ],
+)
+def test_problem_is_answered_by_its_guide(query, title):
+    guide = find_guide(query)
+    assert (guide and guide.title) == title
+
+
 def test_guides_are_made_of_the_catalogue():
     names = {e.id: {n.rpartition(".")[2] for n in e.names} for e in read_catalogue()}
     for guide in read_guides():

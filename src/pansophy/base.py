@@ -56,6 +56,7 @@ from .core.arrays.unreadable import array_of_rows, is_conversion_error, unreadab
 from .core.arrays.weighted import check_sample_weight
 from .core.drivers.iterate import Result, StopReason, best_of
 from .core.drivers.progress import fit_task
+from .course import add_reading_line
 from .params import ParameterError, PlainSignature, check_keywords, check_params
 from .scikit_learn import share_names
 
@@ -141,6 +142,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     __signature__ = PlainSignature()
     _tensors = True  # False: tensors in main memory become NumPy, others are refused
     _on_devices = True  # False: answers are tensors, but those of a device are refused
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        add_reading_line(cls)
 
     def __new__(cls, *args, **keywords):
         check_keywords(cls, keywords)

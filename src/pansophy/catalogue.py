@@ -44,6 +44,7 @@ class Guide(NamedTuple):
     asks: tuple[str, ...]  # what people type
     advice: str
     steps: tuple["GuideStep", ...]
+    choice: bool = False  # between methods: only for a question that compares
 
 
 class GuideStep(NamedTuple):
@@ -114,6 +115,7 @@ def read_guides() -> list[Guide]:
                 GuideStep(s["id"], s["when"], tuple(s.get("names", "").split()))
                 for s in g["steps"]
             ),
+            g.get("choice", False),
         )
         for g in tomllib.loads(_package_text("catalogue_guides.toml"))["guide"]
     ]
@@ -136,6 +138,7 @@ FILLER_TEXT = """
     versus vs work"""
 FILLER_WORDS = frozenset(FILLER_TEXT.split())
 QUESTION_WORDS = frozenset(("best", "how", "should", "suited", "what", "when", "which"))
+CHOICE_WORDS = QUESTION_WORDS | {"or", "vs", "versus", "between", "better", "against"}
 
 # British, American: endings and words of one spelling.
 SPELLINGS = (
@@ -482,13 +485,19 @@ def find_guide(query) -> Guide | None:
     """
     query = corrected_query(query)
     query_words = set(words_of(query))
-    scores = _guide_index().scores(query)
+    guides = read_guides()
+    compares = "?" in query or bool(set(query.lower().split()) & CHOICE_WORDS)
+    scores = {
+        row: score
+        for row, score in _guide_index().scores(query).items()
+        if compares or not guides[row].choice
+    }
     best = max(scores, key=lambda row: (scores[row], -row), default=None)
     is_question = bool(query_words & QUESTION_WORDS) or "?" in query
     min_score = ASKED_GUIDE if is_question else NAMED_GUIDE
     if best is None or scores[best] < min_score:
         return None
-    return read_guides()[best]
+    return guides[best]
 
 
 def resolve_name(name: str):

@@ -88,6 +88,7 @@ CALLS = {
     ],
     "demo": lambda p: [("demo", "--out", p.out), ("demo",)],
     "methods": lambda p: [("methods", "ridge")],
+    "learn": lambda p: [("learn", "ridge"), ("learn",)],
     "predict": lambda p: [
         ("predict", p.run, p.table, "-o", p.out / "new.csv"),
         ("predict", p.run, p.table, "-o", p.table),

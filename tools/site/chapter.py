@@ -138,6 +138,13 @@ def read_chapter(path) -> Chapter:
     )
 
 
+def read_guide(path) -> Chapter:
+    """A page without front matter whose fences are run as those of a chapter are."""
+    path = Path(path)
+    text = path.read_text("utf-8")
+    return Chapter(path, path.stem, {}, text, read_fences(text, path.name))
+
+
 # ---- running
 
 
@@ -186,9 +193,20 @@ def run_code(tree: ast.Module, namespace: dict, chapter: Chapter) -> str:
             value = eval(
                 compile(ast.Expression(last.value), filename, "eval"), namespace
             )
-            if value is not None and not is_artist(value):
+            if (
+                value is not None
+                and not is_artist(value)
+                and not is_drawing(last.value)
+            ):
                 print(repr(value))
     return printed.getvalue()
+
+
+def is_drawing(node: ast.expr) -> bool:
+    """Whether an expression calls axes, as `ax.axis("off")`, which gives limits."""
+    while isinstance(node, ast.Call | ast.Attribute | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return isinstance(node, ast.Name) and node.id in ("ax", "axes", "fig", "plt")
 
 
 def is_artist(value) -> bool:
@@ -299,9 +317,11 @@ def note_sections() -> dict[str, dict[str, str]]:
 def sections_meant(course: str, label: str) -> list[str]:
     """Sections that a label such as "2.4", "2.4 fig 2.1" or "4.7-4.9" stands for."""
     known = note_sections()[course]
-    label = re.sub(r" (fig|lemma|picture|table)\b.*", "", label.strip())
-    if label in known:
-        return [known[label]]
+    whole = label.strip()
+    label = re.sub(r" (fig|lemma|picture|table|intro|note|step)\b.*", "", whole)
+    for name in (whole, label):
+        if name in known:
+            return [known[name]]
     match = re.fullmatch(r"([\d.]+)-([\d.]+)", label)
     if not match:
         return []

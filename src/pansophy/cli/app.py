@@ -85,6 +85,7 @@ COMMANDS = {
     "forecast": "forecast_command",
     "demo": "compare_commands",
     "methods": "library_command",
+    "learn": "learn_command",
     "predict": "model_commands",
     "export": "export_command",
     "serve": "model_commands",

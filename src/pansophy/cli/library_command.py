@@ -143,4 +143,16 @@ def print_guide(guide, entries):
         names = step.names or [n.rpartition(".")[2] for n in entry.names[:3]]
         echo_wrapped(f"{', '.join(dict.fromkeys(names))}: {step.when}", "  - ", "    ")
         echo_wrapped(f"({entry.topic})", "    ")
+    chapters = chapters_of([step.id for step in guide.steps])
+    if chapters:
+        typer.echo(f"Read on: pansophy learn {chapters[0]}")
     typer.echo("")
+
+
+def chapters_of(topics) -> list[str]:
+    """Names of the chapters that teach the topics, those of the first topics first."""
+    from ..course import read_course
+
+    chapters = read_course().values()
+    found = [c.name for topic in topics for c in chapters if topic in c.topics]
+    return list(dict.fromkeys(found))
