@@ -15,7 +15,6 @@ Results go to $OUT, or beside this file.
 
 import cProfile
 import io
-import itertools
 import json
 import os
 import pstats
@@ -199,40 +198,6 @@ def discriminant_in_torch(X, y, k):
     mean = H.T @ X / N
     S = (X.T @ X - mean.T @ (N * mean)) / (len(X) - k)
     return torch.linalg.solve(S, mean.T).T
-
-
-def epoch_in_torch(X, y, sizes, batch):
-    """A function that trains an MLP for an epoch with a captured step."""
-    layers = []
-    for a, b in itertools.pairwise(sizes):
-        layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
-    net = torch.nn.Sequential(*layers[:-1]).to(DEVICE)
-    rule = torch.optim.Adam(net.parameters(), 1e-3, capturable=True, fused=True)
-    xb, yb = X[:batch].clone(), y[:batch].clone()
-
-    def step():
-        rule.zero_grad(set_to_none=False)
-        torch.nn.functional.cross_entropy(net(xb), yb).backward()
-        rule.step()
-
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for _ in range(5):
-            step()
-    torch.cuda.current_stream().wait_stream(stream)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-
-    def epoch(keep=(net, rule)):  # a graph does not keep alive what it was made of
-        order = torch.randperm(len(X), device=DEVICE)
-        for i in range(0, len(X) - batch + 1, batch):
-            xb.copy_(X[order[i : i + batch]])
-            yb.copy_(y[order[i : i + batch]])
-            graph.replay()
-
-    return epoch
 
 
 # -- cases -------------------------------------------------------------------------
@@ -427,31 +392,6 @@ def discriminant_case(n=2_000_000, d=100, k=10):
     )
 
 
-def mlp_case(n=60_000, batch=256):
-    from pansophy.neural_network import MLPClassifier
-
-    X, y = normal(n, 784), torch.randint(10, (n,), device=DEVICE)
-
-    def fit(epochs):
-        MLPClassifier(
-            (512, 256), max_iter=epochs, batch_size=batch, early_stopping=False,
-            n_iter_no_change=1000, random_state=0,
-        ).fit(X, y)  # fmt: skip
-
-    def five_epochs():
-        wait()
-        begun = time.perf_counter()
-        fit(1)
-        wait()
-        middle = time.perf_counter()
-        fit(6)
-        wait()
-        end = time.perf_counter()
-        return (end - middle - (middle - begun)) / 5
-
-    return five_epochs, lambda: epoch_in_torch(X, y, (784, 512, 256, 10), batch)
-
-
 CASES = {
     "kmeans": lambda: kmeans_case(2_000_000, 32, 64),
     "kmeans_wide": lambda: kmeans_case(1_000_000, 128, 256),
@@ -589,19 +529,6 @@ def row(name, found):
     )
 
 
-def measured_mlp():
-    """The row of the MLP, whose epochs are timed by differences."""
-    ours, make_reference = mlp_case()
-    own = min(ours() for _ in range(3))
-    print(f"MLP, ours: {1e3 * own:.2f} ms an epoch", flush=True)
-    other = best_time(make_reference(), 3)
-    nothing = {"peak": float("nan"), "peak_reference": float("nan"), "apart": None}
-    return {
-        "ours": own, "reference": other, "ratio": other / own,
-        "over_floor": float("nan"), **nothing,
-    }  # fmt: skip
-
-
 def main(*names):
     warnings.simplefilter("ignore")
     torch.set_float32_matmul_precision("highest")
@@ -633,15 +560,6 @@ def main(*names):
         print(lines[-1], flush=True)
         results["cases"] = measured
         write_results(folder, results, lines)
-    if names == ("mlp",):  # alone: a profile before a captured graph ends in a crash
-        try:
-            with time_limit(2 * SECONDS):
-                found = measured_mlp()
-                lines.append(row("MLP 784-512-256-10, an epoch of 60000", found))
-                results["mlp"] = found
-        except Exception as error:
-            lines.append(f"| mlp | failed: {type(error).__name__}: {error} |"[:300])
-        print(lines[-1], flush=True)
     worst = sorted(
         (name for name in measured if "device_profile" in measured[name]),
         key=lambda name: measured[name]["ratio"],
@@ -659,8 +577,7 @@ def main(*names):
 
 def write_results(folder, results, lines):
     """Write the table and all figures, after each case."""
-    word = "gpu_mlp" if "mlp" in results else "gpu_classical"
-    (folder / f"{word}.json").write_text(json.dumps(results, indent=1), "utf-8")
+    (folder / "gpu_classical.json").write_text(json.dumps(results, indent=1), "utf-8")
     text = [
         "# Classical methods on a CUDA device", "",
         f"Device: {torch.cuda.get_device_name(0)}; torch {torch.__version__}; least "
@@ -668,7 +585,7 @@ def write_results(folder, results, lines):
         "`python -m benchmarks.studies.gpu_classical`, whose text says what is "
         "measured.", "", *lines, "",
     ]  # fmt: skip
-    (folder / f"{word}.md").write_text("\n".join(text), "utf-8")
+    (folder / "gpu_classical.md").write_text("\n".join(text), "utf-8")
 
 
 if __name__ == "__main__":
