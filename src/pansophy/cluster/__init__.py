@@ -100,7 +100,6 @@ __all__ = [
 ]
 
 
-
 class CallablePackage(ModuleType):
     """This package, which `pansophy.cluster(address)` calls."""
 
