@@ -22,9 +22,9 @@ frame in memory.
   machine that fits.
 
 Array, file and cluster give the same bits, which `tests/common/test_scale.py` checks
-for every row with a file. Two differ: `TruncatedSVD` in the last digits, and the k-means
-family with centres of its own choice on large tables, since it draws the first centres
-from a sample of a file; with `init` given as an array they are the same bits.
+for every row with a file. Two differ: `TruncatedSVD` in the last digits, and k-means on
+large tables, since it draws its first centres from a sample of a file; with `init`
+given as an array the bits are the same.
 
 | estimator | sparse | tensor | file | cluster |
 |---|---|---|---|---|

@@ -11,6 +11,7 @@ def test_compare_writes_report_results_and_model(folder):
         "model.pansophy",
         "plan.json",
         "predictions",
+        "progress.json",
         "report.html",
         "results.json",
         "results.jsonl",

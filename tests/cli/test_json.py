@@ -11,7 +11,7 @@ from tests.cli.commands import call
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "commands.md").read_text("utf-8")
-WITHOUT = {"serve", "mcp"}  # they speak JSON until they are ended
+WITHOUT = {"serve", "mcp", "studio"}  # they run until they are ended
 QUICK = ("--repeats", "1", "--folds", "3", "--methods", "logistic-regression", "-q")
 
 

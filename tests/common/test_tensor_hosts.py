@@ -19,6 +19,7 @@ def problem(cls):
     tags = quick_instance(cls).__sklearn_tags__()
     X = np.floor(3 * X) if tags.input_tags.categorical else X
     y = (X[:, 0] > 0.7).astype(int)
+    X = X[:, :1] if cls.__name__ == "CategoricalHMM" else X  # a column of symbols
     return X, y, {"groups": np.arange(40)} if cls.__name__ == "MultipleInstance" else {}
 
 

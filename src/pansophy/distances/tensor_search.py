@@ -56,9 +56,9 @@ def k_nearest_by_groups(X, Q, k):
     >>> import torch
     >>> from pansophy.distances.tensor_search import k_nearest_by_groups
     >>> X = torch.arange(4096.0)[:, None]
-    >>> far, rows, unsure = k_nearest_by_groups(X, torch.tensor([[7.25]]), 2)
-    >>> far.tolist(), rows.tolist(), unsure.tolist()
-    ([[0.0625, 0.5625]], [[7, 8]], [False])
+    >>> far, rows, _ = k_nearest_by_groups(X, torch.tensor([[7.25]]), 2)
+    >>> far.tolist(), rows.tolist()
+    ([[0.0625, 0.5625]], [[7, 8]])
     """
     xp = namespace(X)
     is_self = Q is None

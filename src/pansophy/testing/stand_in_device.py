@@ -208,6 +208,26 @@ def _n_bytes(x) -> int:
     return x.numel() * x.element_size() if is_torch(x) else 0
 
 
+def _device_module(dummy_module) -> Any:
+    """What torch asks of `torch.standin`, in part by code that never uses the device.
+
+    Once registered, the device is the process's accelerator: `torch.random.fork_rng`
+    keeps its random state, and checkpointed modules ask for its low precision.
+    """
+
+    class StandInModule(dummy_module):
+        def get_amp_supported_dtype(self) -> list[torch.dtype]:
+            return [torch.float16, torch.bfloat16]
+
+        def get_rng_state(self, device=None) -> torch.Tensor:
+            return torch.empty(0, dtype=torch.uint8)
+
+        def set_rng_state(self, state, device=None) -> None:
+            """The device draws with the generator of the CPU."""
+
+    return StandInModule()
+
+
 @functools.cache
 def _register_device() -> None:
     """Make the name of the device known to torch, once in a process."""
@@ -216,7 +236,8 @@ def _register_device() -> None:
     torch.utils.rename_privateuse1_backend(NAME)
     with contextlib.suppress(RuntimeError):  # methods are there already
         torch.utils.generate_methods_for_privateuse1_backend()
-    torch._register_device_module(NAME, backend_registration._DummyBackendModule())
+    module = _device_module(backend_registration._DummyBackendModule)
+    torch._register_device_module(NAME, module)
     torch._C._acc.register_python_privateuseone_hook(
         backend_registration._DummyPrivateUse1Hook()
     )

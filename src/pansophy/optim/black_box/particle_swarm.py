@@ -78,7 +78,7 @@ def particle_swarm(
     >>> from pansophy import optim
     >>> f = lambda X: np.sum((X - 1) ** 2, axis=1)
     >>> run = optim.particle_swarm(f, [(-5, 5)] * 3, vectorised=True, random_state=0)
-    >>> run.state.position.round(6), run.reason
+    >>> run.state.position.round(6), str(run.reason)
     (array([1., 1., 1.]), 'tolerance')
     """
     rng = make_rng(random_state)
