@@ -13,12 +13,12 @@ from figures import figure_html
 PICTURE_FOLDERS = ("docs", "benchmarks")
 
 
-def text_block(text: str, css: str) -> list[str]:
+def text_block(text: str, css: str = "") -> list[str]:
     """A block of plain text, such as an output."""
     marks = "`" * max(3, 1 + max((len(m) for m in re.findall(r"`+", text)), default=0))
     return [
         f"{marks}{{code-block}} text",
-        f":class: {css}",
+        *([f":class: {css}"] if css else []),
         "",
         *text.split("\n"),
         marks,
@@ -403,7 +403,7 @@ def gallery_pages(results: dict[str, Page]) -> dict[str, str]:
         ]
         for block in told.split("\n\n")[1:]:
             plain = block.startswith("    ")
-            lines += text_block(block, "") if plain else [" ".join(block.split()), ""]
+            lines += text_block(block) if plain else [" ".join(block.split()), ""]
         figures = [f for group in page.figures for f in group]
         for number, figure in enumerate(figures):
             lines += raw_html(figure_html(figure, title, f"{name}-{number}-"))
