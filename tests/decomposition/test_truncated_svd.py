@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.decomposition as peer
 
-from pansophy.core.arrays.kept_rows import row_memory
+from pansophy.core.arrays.decoded_rows import row_memory
 from pansophy.decomposition import PCA, IncrementalPCA, TruncatedSVD, svd
 
 LSA = np.array([[5.0, 4.0, 0.0], [4.0, 5.0, 0.0], [0.0, 0.0, 3.0]])

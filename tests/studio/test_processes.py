@@ -7,7 +7,7 @@ import pytest
 
 from pansophy.studio.processes import (
     AlreadyRunningError,
-    Processes,
+    CommandProcesses,
     command_words,
     log_lines,
 )
@@ -22,13 +22,15 @@ def wait_until_ended(processes, folder, seconds=60):
 
 def test_a_command_holds_its_folder_while_it_works(tmp_path):
     (tmp_path / "typer.py").write_text("raise SystemExit('taken from the folder')")
-    processes, folder = Processes(tmp_path), tmp_path / "run"
+    processes, folder = CommandProcesses(tmp_path), tmp_path / "run"
     processes.start(["predict", "no-model", "no-table"], folder)
     with pytest.raises(AlreadyRunningError, match="run is at work"):
         processes.start(["--version"], folder)
-    assert Processes(tmp_path).is_at_work(folder)  # as a studio started later sees it
+    assert CommandProcesses(tmp_path).is_at_work(
+        folder
+    )  # as a studio started later sees it
     wait_until_ended(processes, folder)
-    assert not Processes(tmp_path).is_at_work(folder)
+    assert not CommandProcesses(tmp_path).is_at_work(folder)
     assert log_lines(folder)[-1].startswith("pansophy: There is no file")
     assert command_words(folder) == ["predict", "no-model", "no-table"]
     processes.start(["--version"], folder)
@@ -37,7 +39,7 @@ def test_a_command_holds_its_folder_while_it_works(tmp_path):
 
 
 def test_what_a_studio_started_ends_with_it(tmp_path):
-    processes, folder = Processes(tmp_path), tmp_path / "run"
+    processes, folder = CommandProcesses(tmp_path), tmp_path / "run"
     fifo = tmp_path / "endless.csv"
     os.mkfifo(fifo)  # a table that never comes
     processes.start(["predict", "model", str(fifo)], folder)

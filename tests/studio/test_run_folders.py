@@ -9,7 +9,7 @@ from pansophy.assistant.working_folder import WorkingFolder
 from pansophy.compare.evaluation.statistics import corrected_interval
 from pansophy.compare.execution.run_folder import lock_run_folder
 from pansophy.core.files.folder_lock import lock_folder
-from pansophy.studio.processes import PROCESS_LOCK, Processes
+from pansophy.studio.processes import PROCESS_LOCK, CommandProcesses
 from pansophy.studio.run_folders import (
     BoardRow,
     NoSuchRunError,
@@ -27,7 +27,7 @@ NAME = "survey-pansophy"
 
 @pytest.fixture
 def runs(root):
-    return RunFolders(WorkingFolder(root), Processes(root))
+    return RunFolders(WorkingFolder(root), CommandProcesses(root))
 
 
 def test_a_run_of_a_terminal_is_read_whole(runs):

@@ -100,7 +100,7 @@ __all__ = [
 ]
 
 
-class CallablePackage(ModuleType):
+class _ClusterPackage(ModuleType):
     """This package, which `pansophy.cluster(address)` calls."""
 
     def __call__(self, cluster):
@@ -109,4 +109,4 @@ class CallablePackage(ModuleType):
 
 
 __getattr__, __dir__ = share_names(__name__)
-sys.modules[__name__].__class__ = CallablePackage
+sys.modules[__name__].__class__ = _ClusterPackage

@@ -66,7 +66,7 @@ def k_nearest_by_groups(X, Q, k):
     n, d = X.shape
     groups = -(-n // GROUP)
     taken = k + int(is_self) + SPARE
-    rows = ProductRows(X)
+    rows = GroupedRows(X)
     m = Q.shape[0]
     far = X.new_empty((m, k))
     nearest = X.new_empty((m, k), dtype=xp.int64)
@@ -130,8 +130,11 @@ def k_nearest_by_differences(X, Q, k, asked):
     return tuple(xp.concat(part) for part in zip(*parts, strict=True))
 
 
-class ProductRows:
-    """Rows with what eq. (1) needs of them."""
+class GroupedRows:
+    """Rows of a tensor with their squared norms, searched group by group.
+
+    Groups, minima and bounds are those of eqs (1) and (2).
+    """
 
     def __init__(self, X):
         xp = namespace(X)

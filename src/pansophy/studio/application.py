@@ -28,7 +28,7 @@ from ..core.plain_text import plain_text
 from ..serve.request_middleware import RequestMiddleware
 from .access import HEADERS, StudioAccess
 from .answers import LEVEL, ModelShelf, answer_row, fan_chart, model_controls
-from .processes import Processes, command_words, log_lines
+from .processes import CommandProcesses, command_words, log_lines
 from .run_folders import (
     PREDICTIONS,
     REPORTS,
@@ -87,7 +87,7 @@ class Studio:
         self.folder = WorkingFolder(root)
         self.access = access
         self.max_upload = max_upload
-        self.processes = Processes(self.folder.root)
+        self.processes = CommandProcesses(self.folder.root)
         self.runs = RunFolders(self.folder, self.processes)
         self.tables = TableShelf()
         self.models = ModelShelf()

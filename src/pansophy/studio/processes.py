@@ -32,7 +32,7 @@ class AlreadyRunningError(ValueError):
     """A command is at work in the folder."""
 
 
-class Processes:
+class CommandProcesses:
     """The processes that a studio started, by their folders.
 
     Parameters

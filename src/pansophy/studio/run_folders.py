@@ -154,8 +154,8 @@ class RunFits:
         return self
 
 
-class RunFolder(NamedTuple):
-    """A run folder as a page shows it."""
+class RunSummary(NamedTuple):
+    """What a page shows of a run folder."""
 
     path: Path
     kind: RunKind
@@ -195,7 +195,7 @@ class RunFolders:
     ----------
     folder : WorkingFolder
         Refuses every path that leads out of it.
-    processes : Processes
+    processes : CommandProcesses
     """
 
     def __init__(self, folder, processes):
@@ -203,7 +203,7 @@ class RunFolders:
         self.processes = processes
         self.readers: dict[Path, RunFits] = {}
 
-    def listed(self) -> list[RunFolder]:
+    def listed(self) -> list[RunSummary]:
         """All runs, the latest first."""
         runs = []
         for path in self.folder.root.iterdir():
@@ -221,14 +221,14 @@ class RunFolders:
             raise NoSuchRunError(f"There is no run {str(name)[:80]!r} in this folder.")
         return path
 
-    def open(self, name) -> RunFolder:
+    def open(self, name) -> RunSummary:
         """The run of this name; one sentence if there is none."""
         path = self.place(name)
         if _find_kind(path) is None:
             raise NoSuchRunError(f"There is no run {name[:80]!r} in this folder.")
         return self.read(path)
 
-    def read(self, path) -> RunFolder:
+    def read(self, path) -> RunSummary:
         """What a run folder says at this moment."""
         kind = _find_kind(path) or RunKind.COMPARE
         plan = json_object(path / "plan.json")
@@ -241,7 +241,7 @@ class RunFolders:
         if isinstance(target, list):
             target = ", ".join(map(str, target))
         winner = str(results.get("winner") or results.get("kept") or "")
-        return RunFolder(
+        return RunSummary(
             path,
             kind,
             _find_state(path, kind, results, at_work),

@@ -32,8 +32,8 @@ FAST_METHODS = "fast"
 SPEEDS = ("thorough", FAST_METHODS)
 
 
-class ColumnView(NamedTuple):
-    """One column as a visitor sees it."""
+class ColumnReading(NamedTuple):
+    """How a column is read, as the page before a run shows it."""
 
     name: str
     role: str  # as it will be used
@@ -67,7 +67,7 @@ class Setup(NamedTuple):
     file: str
     rows: int
     sampled: bool
-    columns: list[ColumnView]
+    columns: list[ColumnReading]
     target: str
     task: str  # as found or chosen
     why: str
@@ -181,7 +181,7 @@ def _clocked_columns(columns) -> list[str]:
     ]
 
 
-def _column_preview(table, column) -> ColumnView:
+def _column_preview(table, column) -> ColumnReading:
     """A column with five of its values and its doubtful ones."""
     import pyarrow.compute as pc
 
@@ -197,7 +197,7 @@ def _column_preview(table, column) -> ColumnView:
         n_distinct = len(present)
         first_values = present[:SHOWN_VALUES].to_pylist()
     words, share = _words_among_numbers(present, column)
-    return ColumnView(
+    return ColumnReading(
         column.name,
         column.role,
         column.role,

@@ -569,7 +569,7 @@ def test_fixed_rows_take_part_and_keep_their_label(seed):
 FIT = """
 import json, resource, sys
 from pansophy.cluster import KMeans
-from pansophy.core.arrays.kept_rows import row_memory
+from pansophy.core.arrays.decoded_rows import row_memory
 
 def peak():  # MB; ru_maxrss begins with what the parent held
     try:

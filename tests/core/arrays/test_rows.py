@@ -332,7 +332,7 @@ def test_what_counts_as_a_table(parquet, X):
 SUM = """
 import json, resource, sys
 import numpy as np
-from pansophy.core.arrays.kept_rows import row_memory
+from pansophy.core.arrays.decoded_rows import row_memory
 from pansophy.core.arrays.rows import DatasetRows
 
 def peak():  # MB; ru_maxrss begins with what the parent held

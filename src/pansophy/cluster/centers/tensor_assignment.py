@@ -29,7 +29,7 @@ LEAST_ENTRIES = 1 << 20  # of a tile, where X is small
 FAR = 16.0  # |m|^2 over the mean |c - m|^2 above which rows are moved by m
 
 
-class TensorRows:
+class TensorTiles:
     """Rows of a tensor, tile by tile, with their distances to k centres."""
 
     def __init__(self, X, k):
@@ -77,7 +77,7 @@ class TensorAssignment:
         self.X = X
         self.w = None if bool((w == 1).all()) else w  # None: every weight is 1
         self.k = k
-        self.rows = TensorRows(X, k)
+        self.rows = TensorTiles(X, k)
         self.labels = X.new_full((X.shape[0],), -1, dtype=xp.int32)
         self.spare = xp.empty_like(self.labels)  # the labels of the next iteration
         self.origin = None  # what `square` belongs to
@@ -164,5 +164,5 @@ class TensorAssignment:
 def nearest_tensor_centers(X, C, m):
     """The label of each row of a torch tensor."""
     labels = X.new_empty(X.shape[0], dtype=arrays.namespace(X).int32)
-    TensorRows(X, len(C)).nearest(C, m, labels)
+    TensorTiles(X, len(C)).nearest(C, m, labels)
     return labels

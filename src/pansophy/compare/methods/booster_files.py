@@ -47,17 +47,22 @@ def _booster_shape(task, n_features) -> BoosterShape:
     objective, classes, categories, _ = task
     known = ("squared_error", "poisson", "binary", "classes")
     _require(objective in known, "unknown objective")
-    _require(_is_count(classes, 2**20) and _is_count(n_features, 2**31), "sizes")
+    _require(
+        _is_number_up_to(classes, 2**20) and _is_number_up_to(n_features, 2**31),
+        "sizes",
+    )
     if objective == "classes":
         _require(classes > 2, "fewer than three classes")
     columns = list(categories)
-    _require(all(_is_count(j, n_features - 1) for j in columns), "categorical columns")
+    _require(
+        all(_is_number_up_to(j, n_features - 1) for j in columns), "categorical columns"
+    )
     _require(len(set(columns)) == len(columns), "a categorical column twice")
     groups = classes if objective == "classes" else 1
     return BoosterShape(objective, groups, n_features, tuple(columns))
 
 
-def _is_count(value, most) -> bool:
+def _is_number_up_to(value, most) -> bool:
     return type(value) is int and 0 <= value <= most
 
 
@@ -514,13 +519,13 @@ def _checked_hashes(given) -> list[dict]:
     return [
         {
             "hash": _whole_list([part(item, "hash")], high=2**32 - 1)[0],
-            "value": str(int(_short_text(part(item, "value")))),
+            "value": str(int(_checked_text(part(item, "value")))),
         }
         for item in given
     ]
 
 
-def _short_text(value) -> str:
+def _checked_text(value) -> str:
     _require(type(value) is str and len(value) <= 20, "text")
     return value
 
@@ -541,7 +546,7 @@ def _checked_ctr_tables(given, floats, categories) -> dict[str, dict]:
         flat = part(table, "hash_map")
         _require(type(flat) is list and len(flat) % stride == 0, "counts of categories")
         hashes = flat[::stride]
-        sound = all(re.fullmatch(r"\d{1,20}", _short_text(h)) for h in hashes)
+        sound = all(re.fullmatch(r"\d{1,20}", _checked_text(h)) for h in hashes)
         _require(sound and all(int(h) < 2**64 for h in hashes), "hashes of categories")
         _require(len(set(hashes)) == len(hashes), "hashes of categories")
         for i in range(1, stride):

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..loops import threads
 from .arrays import device, is_foreign, is_numpy, namespace
-from .kept_rows import KeptRows, row_memory
+from .decoded_rows import DecodedRows, row_memory
 
 BLOCK_BYTES = 1 << 20  # a block and its temporaries stay near the last-level cache
 DEVICE_BYTES = 1 << 27  # on a device, where starting work costs more than doing it
@@ -220,7 +220,8 @@ class DatasetRows(Rows):
     """Rows of a pyarrow dataset or Parquet file that need not fit in memory.
 
     Rows that were decoded are kept for the next pass as far as a budget of memory
-    goes (`kept_rows.row_memory`); blocks may be views of them and are not written to.
+    goes (`decoded_rows.row_memory`); blocks may be views of them and are not written
+    to.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ class DatasetRows(Rows):
         self.aligned = aligned
         self.block = block or default_block(self.d)
         self.threaded = True
-        self.kept = KeptRows(self.n, self.d, self.dtype)
+        self.kept = DecodedRows(self.n, self.d, self.dtype)
 
     @property
     def shape(self):

@@ -203,16 +203,16 @@ def _lanczos_basis(A, k, b, q, rng, converged):
     """Orthonormal V (s, .) of eq. (2), s the shorter side of A; and its Ritz pairs.
 
     Of C V only T = V^T C V is kept, and of a new block's part in T only what is new.
-    `converged(R, pairs)` is asked before every power at first, then before those that
-    widen the basis by a quarter, since the Ritz pairs of a wide basis cost as much as
-    a power.
+    The third answer says whether the pairs have converged. `converged(R, pairs)` is
+    asked before every power at first, then before those that widen the basis by a
+    quarter, since the Ritz pairs of a wide basis cost as much as a power.
     """
     xp = namespace(A.like)
     s = min(A.shape)
     draw = lambda k: asarray(rng.standard_normal((s, k)), like=A.like)
     if b * (min(q, WIDE) + 1) >= s:
         V = asarray(np.eye(s), like=A.like)
-        return V, _rayleigh_ritz(A.square(V))
+        return V, _rayleigh_ritz(A.square(V)), True
     small = 1e3 * float(xp.finfo(A.like.dtype).eps)
     V = _cholesky_qr(_cholesky_qr(draw(b))[0])[0]
     last = A.square(V)
@@ -228,7 +228,7 @@ def _lanczos_basis(A, k, b, q, rng, converged):
             if step:
                 pairs = _rayleigh_ritz(T)
             if converged(R, pairs):
-                return V, pairs
+                return V, pairs, True
         if int(V.shape[1]) + b > s:
             break
         weak = xp.abs(xp.linalg.diagonal(R)) <= small * size
@@ -248,7 +248,7 @@ def _lanczos_basis(A, k, b, q, rng, converged):
         V = xp.concat([V, Q], axis=1)
         lower_blocks = [xp.matrix_transpose(side), xp.matrix_transpose(Q) @ last]
         T = xp.concat([xp.concat([T, side], axis=1), xp.concat(lower_blocks, axis=1)])
-    return V, _rayleigh_ritz(T)
+    return V, _rayleigh_ritz(T), False
 
 
 def _coupling_to_last_block(R, V):
@@ -337,16 +337,9 @@ def leading_eigenpairs(C, k, rng, *, sharp) -> LeadingEigenpairs:
     """
     n = int(C.shape[0])
     b = NARROW if k <= 4 * NARROW else 2 * NARROW
-    met = []
-
-    def converged(R, pairs):
-        met.append(_residuals_converged(k, sharp)(R, pairs))
-        return met[-1]
-
     powers = max(min(n // (2 * b), MOST_POWERS), 1)
-    V, (values, E) = _lanczos_basis(_SymmetricMatrix(C), k, b, powers, rng, converged)
-    whole = int(V.shape[1]) == n
-    done = whole or bool(met and met[-1])
+    rule = _residuals_converged(k, sharp)
+    V, (values, E), done = _lanczos_basis(_SymmetricMatrix(C), k, b, powers, rng, rule)
     return LeadingEigenpairs(values[:k], V @ E[:, :k], float(values[-1]), done)
 
 
@@ -406,7 +399,7 @@ def _block_width(b):
 
 def _svd_in_basis(A, k, b, q, rng, tol, left) -> SVD:
     """Rayleigh-Ritz in the basis of eq. (2), then U and S by one more product."""
-    V, (values, E) = _lanczos_basis(A, k, b, q, rng, _subspace_converged(k, tol))
+    V, (values, E), _ = _lanczos_basis(A, k, b, q, rng, _subspace_converged(k, tol))
     xp = namespace(V)
     Q = V @ E[:, :k]  # (s, k)
     if not left and not A.wide:

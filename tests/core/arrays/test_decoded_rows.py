@@ -5,9 +5,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pansophy.core.arrays import kept_rows
+from pansophy.core.arrays import decoded_rows
 from pansophy.core.arrays import rows as floor
-from pansophy.core.arrays.kept_rows import KeptRows, row_memory, rows_budget
+from pansophy.core.arrays.decoded_rows import DecodedRows, row_memory, rows_budget
 from pansophy.core.arrays.rows import DatasetRows
 
 
@@ -68,16 +68,16 @@ def test_a_table_that_shrinks_is_an_error(parquet, X):
 
 
 def test_the_budget_is_a_share_of_what_is_free(monkeypatch):
-    monkeypatch.setattr(kept_rows, "free_memory", lambda: 8e9)
-    monkeypatch.setattr(kept_rows, "memory_below_limits", lambda: None)
+    monkeypatch.setattr(decoded_rows, "free_memory", lambda: 8e9)
+    monkeypatch.setattr(decoded_rows, "memory_below_limits", lambda: None)
     assert rows_budget() == 2e9
-    monkeypatch.setattr(kept_rows, "memory_below_limits", lambda: 4e8)
+    monkeypatch.setattr(decoded_rows, "memory_below_limits", lambda: 4e8)
     assert rows_budget() == 1e8
     with row_memory(5):
         assert rows_budget() == 5
-    monkeypatch.setattr(kept_rows, "free_memory", lambda: None)
-    monkeypatch.setattr(kept_rows, "memory_below_limits", lambda: None)
-    assert rows_budget() == kept_rows.UNKNOWN
+    monkeypatch.setattr(decoded_rows, "free_memory", lambda: None)
+    monkeypatch.setattr(decoded_rows, "memory_below_limits", lambda: None)
+    assert rows_budget() == decoded_rows.UNKNOWN
 
 
 @pytest.mark.parametrize("bad", [-1, float("nan")])
@@ -92,5 +92,5 @@ def test_without_memory_nothing_is_kept(monkeypatch):
             raise MemoryError
         return np.zeros(shape, dtype)
 
-    monkeypatch.setattr(kept_rows.np, "empty", empty)
-    assert KeptRows(10, 2, float).room(0, 5) is None
+    monkeypatch.setattr(decoded_rows.np, "empty", empty)
+    assert DecodedRows(10, 2, float).room(0, 5) is None

@@ -67,13 +67,13 @@ def memory_below_limits() -> float | None:
     return max(0.0, float(min(limits) - psutil.Process().memory_info().vms))
 
 
-class KeptRows:
+class DecodedRows:
     """An array for the first rows of n, filled by whoever decodes them first.
 
     Examples
     --------
     >>> with row_memory(2 * 8 * 3):  # two rows of three numbers
-    ...     kept = KeptRows(5, 3, np.dtype(float))
+    ...     kept = DecodedRows(5, 3, np.dtype(float))
     >>> kept.room(0, 4).shape
     (2, 3)
     >>> kept.fill(2)
